@@ -1,0 +1,170 @@
+// Package policies has the vocabulary of authorization that everybody shares:
+// who asks, about what, for which action, and who decides. The decision itself
+// is made by Cerbos (package cerbos below this one) from the policies in
+// default/ and those of the deployment.
+package policies
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// A PrincipalKind says what kind of caller a [Principal] is.
+type PrincipalKind string
+
+const (
+	Person         PrincipalKind = "person"
+	ServiceAccount PrincipalKind = "service_account"
+	CSVLink        PrincipalKind = "csv_link"
+	Setup          PrincipalKind = "setup"
+	System         PrincipalKind = "system" // what a job does on nobody's behalf
+)
+
+// Via says through what a call came; it is written into every audit row.
+type Via string
+
+const (
+	ViaBrowser        Via = "browser"
+	ViaCLI            Via = "cli"
+	ViaConnector      Via = "connector"
+	ViaServiceAccount Via = "service_account"
+	ViaImport         Via = "import"
+	ViaSystem         Via = "system"
+)
+
+// The shipped roles. A deployment's policies may define more.
+const (
+	RoleViewer    = "viewer"
+	RoleCurator   = "curator"
+	RoleAdmin     = "admin"
+	RolePIIReader = "pii_reader"
+)
+
+// A Principal is a caller as of this request. Nothing in it is kept from one
+// request to the next.
+type Principal struct {
+	Kind  PrincipalKind
+	ID    string   // uuid of the person or the service account
+	Email string   // a person's email; empty for others
+	Name  string   // for people to read
+	Roles []string // sorted; empty when no role reaches the caller
+
+	// What Power BI's access lists give this caller, as lower-case uuids, sorted.
+	WorkspaceIDs []string
+	AppIDs       []string
+	DatasetIDs   []string // shared directly, not through a workspace or an app
+
+	// ObjectIDs are the Entra object ids (the account's and its groups') by
+	// which those lists reach the caller, while they count.
+	ObjectIDs []string
+
+	Via        Via
+	ClientID   string // the OAuth client, where there is one
+	Credential string // session, grant or key id: what to end to stop this caller
+	Address    string // the client's address, as the edge determined it
+}
+
+// Has reports whether the principal holds role.
+func (p *Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }
+
+// A Kind is a kind of resource that policies know.
+type Kind string
+
+const (
+	KindDataset  Kind = "dataset"
+	KindBook     Kind = "book"
+	KindThread   Kind = "thread"
+	KindQueryLog Kind = "query_log"
+	KindResult   Kind = "result"
+	KindAdmin    Kind = "admin"
+)
+
+// An Action is something that a policy allows or denies on a [Kind].
+type Action string
+
+const (
+	Describe Action = "describe" // dataset
+	Query    Action = "query"    // dataset
+	Read     Action = "read"     // book, query_log, result
+
+	ManageSettings        Action = "manage_settings" // these on admin
+	ManageSecrets         Action = "manage_secrets"
+	ManagePeople          Action = "manage_people"
+	ManageServiceAccounts Action = "manage_service_accounts"
+	ManagePII             Action = "manage_pii"
+	ManageDatasets        Action = "manage_datasets"
+	ImportBook            Action = "import_book"
+	RunSync               Action = "run_sync"
+	ReadAudit             Action = "read_audit"
+	RevokeConnection      Action = "revoke_connection"
+	ReadSyncEvents        Action = "read_sync_events"
+	ReadStatus            Action = "read_status"
+)
+
+// A Resource is what an action would be done to. Attr holds JSON values: string,
+// bool, float64, []string or map[string]any.
+type Resource struct {
+	Kind Kind
+	ID   string
+	Attr map[string]any
+}
+
+// The resources that have neither an id of their own nor attributes.
+var (
+	Book  = Resource{Kind: KindBook, ID: "book"}
+	Admin = Resource{Kind: KindAdmin, ID: "admin"}
+)
+
+// ErrUnavailable is returned, wrapped, when no decision could be had. A caller
+// that gets it refuses.
+var ErrUnavailable = errors.New("no decision")
+
+// A Decider answers questions about what a principal may do.
+type Decider interface {
+	// Allowed decides one action on one resource. An error, always wrapping
+	// [ErrUnavailable], means that there is no decision: refuse.
+	Allowed(ctx context.Context, p *Principal, a Action, r Resource) (bool, error)
+
+	// Plan answers for which resources of kind the action would be allowed.
+	Plan(ctx context.Context, p *Principal, a Action, kind Kind) (Plan, error)
+}
+
+// A PlanKind says how far a [Plan] goes. The zero value is Never.
+type PlanKind int
+
+const (
+	Never PlanKind = iota
+	Always
+	Conditional
+)
+
+// A Plan says for which resources an action is allowed.
+type Plan struct {
+	Kind PlanKind
+	Cond *Expr // of a Conditional plan
+}
+
+// An Expr is a node of a plan's condition: exactly one of an operation
+// (Op and Args), a resource variable (Var, such as "request.resource.attr.endorsement"
+// or "request.resource.id"), or a constant (Value: string, bool, float64, nil or
+// []any of these).
+type Expr struct {
+	Op    string
+	Args  []*Expr
+	Var   string
+	Value any
+}
+
+type principalKey struct{}
+
+// NewContext returns a context that carries the caller.
+func NewContext(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// FromContext returns the caller that the gate put into ctx.
+func FromContext(ctx context.Context) (*Principal, bool) {
+	p, ok := ctx.Value(principalKey{}).(*Principal)
+	return p, ok && p != nil
+}
