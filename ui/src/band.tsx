@@ -1,0 +1,13 @@
+import { getAuthConfig } from "./api/auth";
+import { useLoad } from "./useload";
+
+// Band says on every screen that nothing here is real, where that is so.
+export function Band() {
+  const config = useLoad(getAuthConfig, "config");
+  if (config.state !== "done" || config.data.sample_data !== true) return null;
+  return (
+    <aside class="band" aria-label="Notice">
+      Sample data: the company and its people are invented.
+    </aside>
+  );
+}
