@@ -1,0 +1,489 @@
+package dax
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds on a text. The longest expressions of real models hold pictures in
+// string literals, so it is the number of tokens that is kept small, and with it
+// the depth of the tree.
+const (
+	maxText   = 4 << 20
+	maxTokens = 200_000
+)
+
+type tokenKind uint8
+
+const (
+	tokEnd     tokenKind = iota
+	tokName              // a bare word
+	tokQuoted            // 'name'
+	tokBracket           // [name]
+	tokText              // "text"
+	tokNumber            // 12, 1.5e-3
+	tokDate              // dt"…"
+	tokParam             // @name
+	tokOp                // an operator or a bracket of any kind
+)
+
+// A token is one piece of a text. Its text is as written, except for names in
+// quotes or brackets, strings, dates and parameters: there it is the value.
+type token struct {
+	kind tokenKind
+	from Pos
+	to   int
+	text string
+}
+
+// is tells whether the token is this operator.
+func (t token) is(op string) bool { return t.kind == tokOp && t.text == op }
+
+// word tells whether the token is this keyword, given in upper case. Only ASCII
+// letters have cases here: keywords are never compared by a culture.
+func (t token) word(keyword string) bool {
+	return t.kind == tokName && len(t.text) == len(keyword) && upper(t.text) == keyword
+}
+
+// upper gives the ASCII letters of s in upper case.
+func upper(s string) string {
+	for i := 0; i < len(s); i++ {
+		if 'a' <= s[i] && s[i] <= 'z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if 'a' <= b[i] && b[i] <= 'z' {
+					b[i] -= 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// describe names the token in a message.
+func (t token) describe() string {
+	switch t.kind {
+	case tokEnd:
+		return "the end of the text"
+	case tokQuoted:
+		return "'" + shorten(t.text) + "'"
+	case tokBracket:
+		return "[" + shorten(t.text) + "]"
+	case tokText:
+		return "the text \"" + shorten(t.text) + "\""
+	case tokDate:
+		return "a date"
+	case tokParam:
+		return "@" + shorten(t.text)
+	default:
+		return shorten(t.text)
+	}
+}
+
+func shorten(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return visible(s)
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return visible(s[:cut]) + "…"
+}
+
+// A scanner cuts a text into tokens in one pass.
+//
+// Where the public lexers of DAX disagree, the scanner reports a problem instead
+// of choosing: what one reader takes for a comment, another may take for code.
+type scanner struct {
+	text   string
+	pos    Pos
+	tokens []token
+	docs   map[int]string // by the index of the token that follows
+	probs  *problems
+
+	doc     []string // the /// lines since the last token
+	unknown int      // offset after a run of unusable characters, to report it once
+}
+
+// scan cuts the text into tokens. The last one is always tokEnd.
+func scan(text string, probs *problems) (tokens []token, docs map[int]string) {
+	s := &scanner{text: text, pos: Pos{Line: 1, Column: 1}, probs: probs, unknown: -1}
+	if len(text) > maxText {
+		probs.add(s.pos, 0, fmt.Sprintf("the text is longer than %d bytes", maxText), "shorten it")
+		return []token{{kind: tokEnd, from: s.pos}}, nil
+	}
+	s.tokens = make([]token, 0, len(text)/5+8)
+	if strings.HasPrefix(text, "\uFEFF") {
+		s.pos.Offset = len("\uFEFF")
+	}
+	for s.pos.Offset < len(text) {
+		if len(s.tokens) >= maxTokens {
+			probs.add(s.pos, s.pos.Offset, fmt.Sprintf("the text has more than %d words and signs", maxTokens), "shorten it")
+			break
+		}
+		s.next()
+	}
+	s.tokens = append(s.tokens, token{kind: tokEnd, from: s.pos, to: s.pos.Offset})
+	return s.tokens, s.docs
+}
+
+// next reads one token or one piece of what stands between tokens.
+func (s *scanner) next() {
+	rest := s.text[s.pos.Offset:]
+	r, size := utf8.DecodeRuneInString(rest)
+	switch {
+	case r == utf8.RuneError && size <= 1:
+		s.bad(size, "the text is not valid UTF-8", "send the query as UTF-8")
+	case r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\v' || r == '\f' || foreignBlank(r):
+		s.advance(size)
+	case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "--"):
+		s.lineComment(rest)
+	case strings.HasPrefix(rest, "/*"):
+		s.blockComment(rest)
+	case r == '"':
+		s.delimited(tokText, 0, '"')
+	case r == '\'':
+		s.delimited(tokQuoted, 0, '\'')
+	case r == '[':
+		s.delimited(tokBracket, 0, ']')
+	case (r == 'd' || r == 'D') && len(rest) > 2 && (rest[1] == 't' || rest[1] == 'T') && rest[2] == '"':
+		s.delimited(tokDate, 2, '"')
+	case '0' <= r && r <= '9' && s.afterDot():
+		// The last part of T.INV.2T starts with a digit.
+		s.emit(tokName, wordLength(rest))
+	case '0' <= r && r <= '9' || r == '.' && len(rest) > 1 && '0' <= rest[1] && rest[1] <= '9' && !s.afterWord():
+		s.number(rest)
+	case r == '_' || unicode.IsLetter(r) && !unseen(r):
+		s.emit(tokName, wordLength(rest))
+	case r == '@':
+		n := wordLength(rest[1:])
+		if n == 0 {
+			s.bad(1, "@ has no name after it", "write a parameter as @name")
+			return
+		}
+		s.emit(tokParam, 1+n)
+	default:
+		s.operator(rest, r, size)
+	}
+}
+
+// afterWord tells whether the last token is a bare word, so that a dot goes on
+// with it.
+func (s *scanner) afterWord() bool {
+	n := len(s.tokens)
+	return n > 0 && s.tokens[n-1].kind == tokName
+}
+
+// afterDot tells whether the last two tokens are a bare word and a dot.
+func (s *scanner) afterDot() bool {
+	n := len(s.tokens)
+	return n > 1 && s.tokens[n-1].is(".") && s.tokens[n-2].kind == tokName
+}
+
+// wordLength is the length of the letters, digits, marks and underscores at the
+// start of s.
+func wordLength(s string) int {
+	for i, r := range s {
+		switch {
+		case r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9':
+		case r < utf8.RuneSelf:
+			return i
+		case (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)) && !unseen(r):
+		default:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// emit adds a token of the next n bytes.
+func (s *scanner) emit(kind tokenKind, n int) {
+	text := s.text[s.pos.Offset : s.pos.Offset+n]
+	if kind == tokParam {
+		text = text[1:]
+	}
+	s.push(kind, n, text)
+}
+
+func (s *scanner) push(kind tokenKind, n int, text string) {
+	from := s.pos
+	s.advance(n)
+	if s.doc != nil {
+		if s.docs == nil {
+			s.docs = map[int]string{}
+		}
+		s.docs[len(s.tokens)] = strings.Join(s.doc, "\n")
+		s.doc = nil
+	}
+	s.tokens = append(s.tokens, token{kind: kind, from: from, to: s.pos.Offset, text: text})
+}
+
+// advance moves over n bytes.
+func (s *scanner) advance(n int) {
+	end := s.pos.Offset + n
+	for s.pos.Offset < end {
+		c := s.text[s.pos.Offset]
+		switch {
+		case c == '\n', c == '\r' && !strings.HasPrefix(s.text[s.pos.Offset+1:], "\n"):
+			s.pos.Offset++
+			s.pos.Line++
+			s.pos.Column = 1
+		case c < utf8.RuneSelf:
+			s.pos.Offset++
+			s.pos.Column++
+		default:
+			_, size := utf8.DecodeRuneInString(s.text[s.pos.Offset:])
+			s.pos.Offset += size
+			s.pos.Column++
+		}
+	}
+}
+
+// bad reports the next n bytes and moves over them.
+func (s *scanner) bad(n int, message, remedy string) {
+	if s.unknown != s.pos.Offset {
+		s.probs.add(s.pos, s.pos.Offset+n, message, remedy)
+	}
+	s.advance(n)
+	s.unknown = s.pos.Offset
+}
+
+// delimited reads a token between delimiters, in which the closing one is
+// doubled to stand for itself. Everything else in it is text.
+func (s *scanner) delimited(kind tokenKind, prefix int, closing byte) {
+	body := s.text[s.pos.Offset+prefix+1:]
+	doubled := false
+	for i := 0; ; {
+		j := strings.IndexByte(body[i:], closing)
+		if j < 0 {
+			s.unterminated(kind, closing)
+			return
+		}
+		i += j
+		if i+1 < len(body) && body[i+1] == closing {
+			doubled = true
+			i += 2
+			continue
+		}
+		value := body[:i]
+		switch {
+		case strings.IndexByte(value, 0) >= 0 || !utf8.ValidString(value):
+			s.probs.add(s.pos, s.pos.Offset+prefix+2+i, "a text or name holds a NUL or bytes that are not UTF-8", "send the query as UTF-8 text")
+		case i == 0 && (kind == tokQuoted || kind == tokBracket):
+			s.probs.add(s.pos, s.pos.Offset+2, "the name is empty", "write the name of a table, column or measure")
+		case kind == tokDate && !validDate(value):
+			s.probs.add(s.pos, s.pos.Offset+prefix+2+i, "not a date: "+shorten(value), `write dt"2026-03-31" or dt"2026-03-31T10:00:00"`)
+		}
+		if doubled {
+			one := string(closing)
+			value = strings.ReplaceAll(value, one+one, one)
+		}
+		s.push(kind, prefix+2+i, value)
+		return
+	}
+}
+
+func (s *scanner) unterminated(kind tokenKind, closing byte) {
+	what := map[tokenKind]string{
+		tokText: "the text", tokDate: "the date", tokQuoted: "the table name", tokBracket: "the column or measure name",
+	}[kind]
+	s.bad(len(s.text)-s.pos.Offset, what+" that starts here has no end", "close it with "+string(closing))
+}
+
+// validDate tells whether s is like 2026-3-1, 2026-03-01T10:00:00 or
+// 2026-03-01 10:00. Whether the day exists is left to the engine.
+func validDate(s string) bool {
+	digits := func(least, most int) bool {
+		n := 0
+		for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+			n++
+		}
+		s = s[min(n, len(s)):]
+		return least <= n && n <= most
+	}
+	sign := func(set string) bool {
+		if s == "" || strings.IndexByte(set, s[0]) < 0 {
+			return false
+		}
+		s = s[1:]
+		return true
+	}
+	if !digits(4, 4) || !sign("-") || !digits(1, 2) || !sign("-") || !digits(1, 2) {
+		return false
+	}
+	if s == "" {
+		return true
+	}
+	if !sign("Tt ") || !digits(1, 2) {
+		return false
+	}
+	for range 2 {
+		if s != "" && (!sign(":") || !digits(1, 2)) {
+			return false
+		}
+	}
+	return s == "" || sign(".") && digits(1, 9) && s == ""
+}
+
+func (s *scanner) number(rest string) {
+	n := 0
+	digits := func() {
+		for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
+			n++
+		}
+	}
+	digits()
+	if n < len(rest) && rest[n] == '.' {
+		n++
+		digits()
+	}
+	if n < len(rest) && (rest[n] == 'e' || rest[n] == 'E') {
+		mantissa := n
+		n++
+		if n < len(rest) && (rest[n] == '+' || rest[n] == '-') {
+			n++
+		}
+		exponent := n
+		digits()
+		if n == exponent {
+			n = mantissa
+		}
+	}
+	if more := wordLength(rest[n:]); more > 0 {
+		s.bad(n+more, "a number runs into a name: "+shorten(rest[:n+more]), "put a blank or an operator between them, or quote the table name")
+		return
+	}
+	s.emit(tokNumber, n)
+}
+
+var operators = [...]string{
+	"&&", "||", "<>", "<=", ">=", "==", "=>",
+	"(", ")", "{", "}", ",", "+", "-", "*", "/", "^", "&", "=", "<", ">", ":", ".",
+}
+
+func (s *scanner) operator(rest string, r rune, size int) {
+	for _, op := range operators {
+		if strings.HasPrefix(rest, op) {
+			s.emit(tokOp, len(op))
+			return
+		}
+	}
+	switch {
+	case r == ';':
+		s.bad(size, "; is not a sign of DAX as Power BI's API takes it", "separate arguments with a comma, and write decimals with a point")
+	case strings.HasPrefix(rest, "!="):
+		s.bad(2, "!= is not an operator", "write <>")
+	case r == '!':
+		s.bad(size, "! is not an operator", "write NOT")
+	case r == ']':
+		s.bad(size, "] has no [ before it", "inside a name in brackets, write ]] for a bracket")
+	case strings.ContainsRune("“”„«»‘’‚`´", r):
+		s.bad(size, "typographic quotation mark "+string(r), `write "…" around texts and '…' around table names`)
+	case strings.ContainsRune("–—−", r):
+		s.bad(size, "typographic dash "+string(r), "write -")
+	case foreignLineEnd(r):
+		s.bad(size, fmt.Sprintf("line end U+%04X", r), "end lines with LF or CR LF")
+	case unseen(r) || unicode.IsControl(r):
+		s.bad(size, fmt.Sprintf("invisible character U+%04X", r), "remove it, or put the name that holds it in quotes or brackets")
+	default:
+		s.bad(size, fmt.Sprintf("the character %s is not a sign of DAX", string(r)), "put a name that holds it in '…' or […]")
+	}
+}
+
+// lineComment reads // or -- to the end of the line.
+func (s *scanner) lineComment(rest string) {
+	end := strings.IndexByte(rest, '\n')
+	if end < 0 {
+		end = len(rest)
+	}
+	comment := strings.TrimSuffix(rest[:end], "\r")
+	s.checkComment(comment, true)
+	if text, ok := strings.CutPrefix(comment, "///"); ok && !strings.HasPrefix(text, "/") {
+		s.doc = append(s.doc, strings.TrimSpace(text))
+	}
+	s.advance(len(comment))
+}
+
+func (s *scanner) blockComment(rest string) {
+	n := strings.Index(rest[2:], "*/")
+	if n < 0 {
+		s.bad(len(rest), "the comment that starts here has no end", "close it with */")
+		return
+	}
+	comment := rest[:2+n+2]
+	s.checkComment(comment, false)
+	if i := strings.Index(comment[2:], "/*"); i >= 0 {
+		at := s.pos
+		s.advance(2 + i)
+		s.probs.add(s.pos, s.pos.Offset+2, "a comment starts inside a comment", "readers of DAX disagree on where such a comment ends: remove the inner /*")
+		s.pos = at
+	}
+	s.advance(len(comment))
+}
+
+// checkComment refuses in a comment what some readers take for the end of a line
+// and what shows the text in another order than it has.
+func (s *scanner) checkComment(comment string, line bool) {
+	start := s.pos.Offset
+	for i, r := range comment {
+		message, remedy := "", ""
+		switch {
+		case foreignLineEnd(r), line && (r == '\r' || r == '\v' || r == '\f'):
+			message = fmt.Sprintf("line end U+%04X in a comment", r)
+			remedy = "readers of DAX disagree on whether the comment ends here: end lines with LF or CR LF"
+		case bidirectional(r):
+			message, remedy = fmt.Sprintf("character U+%04X in a comment, which changes the order of the text on a screen", r), "remove it"
+		case r == 0:
+			message, remedy = "NUL in a comment", "remove it"
+		case r == utf8.RuneError && strings.HasPrefix(s.text[start+i:], "\uFFFD") == false:
+			message, remedy = "a comment is not valid UTF-8", "send the query as UTF-8"
+		default:
+			continue
+		}
+		at := s.pos
+		s.advance(i)
+		s.probs.add(s.pos, s.pos.Offset+utf8.RuneLen(r), message, remedy)
+		s.pos = at
+		return
+	}
+}
+
+// foreignLineEnd tells of the characters that only some readers take for a line
+// end.
+func foreignLineEnd(r rune) bool { return r == 0x85 || r == 0x2028 || r == 0x2029 }
+
+// foreignBlank tells of the blanks beyond ASCII that every public lexer skips.
+func foreignBlank(r rune) bool {
+	switch {
+	case r == 0xA0, r == 0x1680, r == 0x202F, r == 0x205F, r == 0x3000:
+		return true
+	case 0x2000 <= r && r <= 0x200A:
+		return r != 0x2007
+	}
+	return false
+}
+
+// bidirectional tells of the characters that reorder text on a screen.
+func bidirectional(r rune) bool {
+	return r == 0x061C || r == 0x200E || r == 0x200F || 0x202A <= r && r <= 0x202E || 0x2066 <= r && r <= 0x2069
+}
+
+// unseen tells of the characters that show nothing, although some of them count
+// as letters or marks.
+func unseen(r rune) bool {
+	if r < 0x80 {
+		return false
+	}
+	switch {
+	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
+		return true
+	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x3164, r == 0xFFA0, r == 0x180E, r == 0x2007:
+		return true
+	}
+	return unicode.Is(unicode.Co, r) || 0xE0000 <= r && r <= 0xE0FFF
+}
