@@ -5,6 +5,15 @@
 revoke all on schema public from public;
 grant usage on schema public to api_rw, worker_rw, audit_writer;
 
+-- Which migrations were applied. The digest tells when a file was edited afterwards.
+create table schema_migration (
+  number integer primary key,
+  name text not null,
+  digest text not null,
+  applied_at timestamptz not null default now()
+);
+grant select on schema_migration to api_rw, worker_rw;
+
 -- One typed value for each setting that differs from its default.
 create table setting (
   key text primary key,

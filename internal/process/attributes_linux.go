@@ -1,0 +1,7 @@
+package process
+
+import "syscall"
+
+func attributes(onParentDeath syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: onParentDeath}
+}
