@@ -7,6 +7,7 @@ package policies
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -55,6 +56,11 @@ type Principal struct {
 	AppIDs       []string
 	DatasetIDs   []string // shared directly, not through a workspace or an app
 
+	// MetadataVisibility is the deployment's setting as of this request. It rides
+	// on the principal because policies see nothing else that is ours; empty
+	// means [VisibleByPowerBI].
+	MetadataVisibility MetadataVisibility
+
 	// ObjectIDs are the Entra object ids (the account's and its groups') by
 	// which those lists reach the caller, while they count.
 	ObjectIDs []string
@@ -67,6 +73,20 @@ type Principal struct {
 
 // Has reports whether the principal holds role.
 func (p *Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }
+
+// Subject names the principal by kind and id together, the way that a thread's
+// author_id, a result's owner_id and a query log entry's principal_id name one: a
+// person and a service account with equal ids are two.
+func (p *Principal) Subject() string { return string(p.Kind) + ":" + p.ID }
+
+// A MetadataVisibility is a value of the setting access.metadata_visibility.
+type MetadataVisibility string
+
+const (
+	VisibleByPowerBI  MetadataVisibility = "powerbi"  // whoever Power BI lets at the dataset
+	VisibleToEveryone MetadataVisibility = "everyone" // every person who is signed in
+	VisibleByPolicy   MetadataVisibility = "policy"   // only by the deployment's own policies
+)
 
 // A Kind is a kind of resource that policies know.
 type Kind string
@@ -87,6 +107,17 @@ const (
 	Describe Action = "describe" // dataset
 	Query    Action = "query"    // dataset
 	Read     Action = "read"     // book, query_log, result
+
+	Curate          Action = "curate" // these on book
+	Verify          Action = "verify"
+	Approve         Action = "approve"
+	EditConventions Action = "edit_conventions"
+
+	Create  Action = "create" // these on thread
+	Reply   Action = "reply"
+	Upvote  Action = "upvote"
+	Accept  Action = "accept"
+	Archive Action = "archive"
 
 	ManageSettings        Action = "manage_settings" // these on admin
 	ManageSecrets         Action = "manage_secrets"
@@ -120,6 +151,11 @@ var (
 // that gets it refuses.
 var ErrUnavailable = errors.New("no decision")
 
+// ErrTooLarge is returned, wrapped, for a caller whom Power BI lists at more
+// objects than one question can carry. It is an [ErrUnavailable] that waiting
+// does not mend.
+var ErrTooLarge = fmt.Errorf("%w: the question is too large", ErrUnavailable)
+
 // A Decider answers questions about what a principal may do.
 type Decider interface {
 	// Allowed decides one action on one resource. An error, always wrapping
@@ -139,7 +175,8 @@ const (
 	Conditional
 )
 
-// A Plan says for which resources an action is allowed.
+// A Plan says for which resources an action is allowed. A decider may hand the
+// same plan to several callers, so nobody changes one.
 type Plan struct {
 	Kind PlanKind
 	Cond *Expr // of a Conditional plan

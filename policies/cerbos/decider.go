@@ -1,0 +1,162 @@
+package cerbos
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/cerbos/cerbos-sdk-go/cerbos"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pbmb/pbmb/policies"
+)
+
+// Scope is asked in every question: policies of the deployment have it, and
+// Cerbos falls back to the shipped ones at its root.
+const Scope = "deployment"
+
+const (
+	// maxRequest is what Cerbos takes. Past it the client refuses by itself.
+	maxRequest = 4 << 20
+
+	tryTimeout      = 2 * time.Second
+	decisionTimeout = 3 * time.Second
+	tries           = 2
+
+	defaultMemory = 64 << 20
+)
+
+// A Decider asks one Cerbos process. Make one with [New].
+type Decider struct {
+	client *cerbos.GRPCClient
+	memory *memory
+	link   *link
+}
+
+var _ policies.Decider = (*Decider)(nil)
+
+type options struct {
+	log    *slog.Logger
+	memory int
+}
+
+// An Option changes how a [Decider] works.
+type Option func(*options)
+
+// WithLogger has the loss and the return of Cerbos written to log.
+func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
+
+// WithMemory bounds what remembered answers may take, in bytes. The default is
+// 64 MiB; zero remembers nothing.
+func WithMemory(bytes int) Option { return func(o *options) { o.memory = bytes } }
+
+// New returns a decider that asks the Cerbos process at target: the path of a
+// Unix socket, or host:port. It does not wait for the process to be up; until it
+// is, nothing is decided. Close stops it.
+func New(target string, opts ...Option) (*Decider, error) {
+	o := options{log: slog.New(slog.DiscardHandler), memory: defaultMemory}
+	for _, set := range opts {
+		set(&o)
+	}
+	if target == "" {
+		return nil, fmt.Errorf("the address of Cerbos is empty")
+	}
+	if strings.HasPrefix(target, "/") {
+		target = "unix:" + target
+	}
+	m := &memory{limit: o.memory}
+	l := newLink(m, o.log)
+	client, err := cerbos.New(target,
+		cerbos.WithPlaintext(),
+		// Without a timeout of its own, so that gRPC's ordinary pauses between
+		// attempts apply; the SDK's option would set them to none at all.
+		cerbos.WithConnectTimeout(0),
+		cerbos.WithMaxRetries(tries),
+		cerbos.WithRetryTimeout(tryTimeout),
+		cerbos.WithMaxSendMsgSizeBytes(maxRequest),
+		cerbos.WithMaxRecvMsgSizeBytes(4*maxRequest), // a plan repeats the caller's lists
+		cerbos.WithStatsHandler(l),
+		cerbos.WithUnaryInterceptors(l.intercept, uncompressed),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("making the Cerbos client: %w", err)
+	}
+	// Questions are made here from typed values; validating them once more on
+	// this side costs as much as the answer.
+	d := &Decider{client: client.With(cerbos.AllowPartialRequests()), memory: m, link: l}
+	l.start(d.client)
+	return d, nil
+}
+
+// uncompressed undoes the SDK's gzip, which over a socket is nothing but work.
+func uncompressed(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(ctx, method, req, reply, cc, append(opts, grpc.UseCompressor("identity"))...)
+}
+
+// Close ends the connection and waits for what this package started.
+func (d *Decider) Close() error { return d.link.stop() }
+
+// Allowed implements [policies.Decider].
+func (d *Decider) Allowed(ctx context.Context, p *policies.Principal, a policies.Action, r policies.Resource) (bool, error) {
+	if len(p.Roles) == 0 {
+		return false, nil // Cerbos takes no principal without a role, and no rule would match one
+	}
+	q, err := checkQuestion(a, r)
+	if err != nil {
+		return false, noDecision(a, r.Kind, err)
+	}
+	defer q.free()
+	if d.link.up() {
+		if found, ok := d.memory.recall(p, q.key); ok {
+			return found.allowed, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
+	defer cancel()
+	since := d.memory.generation()
+	allowed, err := d.client.IsAllowed(ctx, principal(p), resource(r), string(a))
+	if err != nil {
+		return false, noDecision(a, r.Kind, err)
+	}
+	d.memory.remember(since, p, q.key, answer{allowed: allowed})
+	return allowed, nil
+}
+
+// Plan implements [policies.Decider].
+func (d *Decider) Plan(ctx context.Context, p *policies.Principal, a policies.Action, kind policies.Kind) (policies.Plan, error) {
+	if len(p.Roles) == 0 {
+		return policies.Plan{}, nil
+	}
+	q := planQuestion(a, kind)
+	defer q.free()
+	if d.link.up() {
+		if found, ok := d.memory.recall(p, q.key); ok {
+			return found.plan, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
+	defer cancel()
+	since := d.memory.generation()
+	response, err := d.client.PlanResources(ctx, principal(p), resource(policies.Resource{Kind: kind}), string(a))
+	if err != nil {
+		return policies.Plan{}, noDecision(a, kind, err)
+	}
+	plan, err := readPlan(response.GetFilter())
+	if err != nil {
+		return policies.Plan{}, noDecision(a, kind, err)
+	}
+	d.memory.remember(since, p, q.key, answer{plan: plan})
+	return plan, nil
+}
+
+func noDecision(a policies.Action, k policies.Kind, err error) error {
+	kind := policies.ErrUnavailable
+	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted {
+		kind = policies.ErrTooLarge
+	}
+	return fmt.Errorf("asking Cerbos for %s on %s: %w: %w", a, k, kind, err)
+}
