@@ -78,7 +78,10 @@ func Translate(err error) error {
 	case errors.Is(err, pgx.ErrNoRows):
 		return &Error{text: wordsBefore(err, pgx.ErrNoRows) + "no such row", kind: ErrNotFound, cause: err}
 	case isConnectionFailure(err):
-		return &Error{text: "the database cannot be reached", kind: ErrUnavailable, cause: err}
+		// The driver says which address it tried, on several lines, and never
+		// the password.
+		text := "the database cannot be reached: " + strings.Join(strings.Fields(err.Error()), " ")
+		return &Error{text: text, kind: ErrUnavailable, cause: err}
 	}
 	// The driver refuses a value that does not fit its parameter with an error
 	// that has no type of its own and repeats the value.

@@ -13,3 +13,7 @@ grant usage, select on sequence river_notification_id_seq to api_rw, worker_rw;
 grant select, insert, update, delete on river_queue to api_rw, worker_rw;
 
 grant select on river_migration to api_rw, worker_rw;
+
+-- Called by an index of river_job whenever a row is written.
+revoke all on function river_job_state_in_bitmask from public;
+grant execute on function river_job_state_in_bitmask to api_rw, worker_rw;
