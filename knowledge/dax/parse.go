@@ -22,7 +22,9 @@ func ParseQuery(text string) (*Query, error) {
 func ParseExpr(text string) (Expr, error) {
 	p := newParser(text)
 	x := p.expr()
-	p.end()
+	if x != nil {
+		p.end()
+	}
 	if err := p.probs.err(); err != nil {
 		return nil, err
 	}
@@ -35,9 +37,10 @@ func ParseFunction(name, text string) (*Definition, error) {
 	p := newParser(text)
 	d := &Definition{Kind: DefineFunction, Name: name, Doc: p.docs[0]}
 	d.From = p.tok().from
-	p.function(d)
+	if p.function(d) {
+		p.end()
+	}
 	d.To = p.lastEnd
-	p.end()
 	if err := p.probs.err(); err != nil {
 		return nil, err
 	}

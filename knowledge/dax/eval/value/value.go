@@ -5,6 +5,7 @@
 package value
 
 import (
+	"encoding/binary"
 	"math"
 	"strings"
 	"time"
@@ -255,4 +256,16 @@ func compareFloat(a, b float64) int {
 		return 1
 	}
 	return 0
+}
+
+// AppendKey appends [Value.Key] to buf in a form in which the keys of several
+// values can follow each other.
+func (v Value) AppendKey(buf []byte) []byte {
+	k := v.Key()
+	buf = append(buf, k.class)
+	if k.class == 't' {
+		buf = binary.AppendUvarint(buf, uint64(len(k.s)))
+		return append(buf, k.s...)
+	}
+	return binary.LittleEndian.AppendUint64(buf, k.n)
 }
