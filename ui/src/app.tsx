@@ -1,10 +1,11 @@
 import { useEffect } from "preact/hooks";
 import { Band } from "./band";
+import { Layout } from "./layout";
 import { isScreen } from "./next";
-import { followLinks, match, useAddress, type Params } from "./router";
-import { screens } from "./screens";
-import { PageHeading } from "./ui/heading";
+import { followLinks, match, useAddress, type Params, type Screen } from "./router";
+import { framed, standing } from "./screens";
 import { CardPage } from "./ui/card";
+import { PageHeading } from "./ui/heading";
 
 export function App() {
   const { path } = useAddress();
@@ -19,9 +20,15 @@ export function App() {
 }
 
 function Current({ path }: { path: string }) {
-  for (const [pattern, Screen] of Object.entries(screens)) {
-    const params: Params | undefined = match(pattern, path);
-    if (params) return <Screen key={path} params={params} />;
+  const alone = find(standing, path);
+  if (alone) return <alone.Screen key={path} params={alone.params} />;
+  const inside = find(framed, path);
+  if (inside) {
+    return (
+      <Layout>
+        <inside.Screen key={path} params={inside.params} />
+      </Layout>
+    );
   }
   return (
     <CardPage>
@@ -31,4 +38,12 @@ function Current({ path }: { path: string }) {
       </p>
     </CardPage>
   );
+}
+
+function find(screens: Record<string, Screen>, path: string): { Screen: Screen; params: Params } | undefined {
+  for (const [pattern, Screen] of Object.entries(screens)) {
+    const params = match(pattern, path);
+    if (params) return { Screen, params };
+  }
+  return undefined;
 }

@@ -5,14 +5,23 @@ export class Problem extends Error {
   readonly kind: string;
   readonly next: string | undefined; // what to do about it
   readonly requestId: string | undefined;
+  readonly upstream: string | undefined; // Power BI's own sentence
 
-  constructor(p: { status: number; kind: string; detail: string; next?: string | undefined; requestId?: string | undefined }) {
+  constructor(p: {
+    status: number;
+    kind: string;
+    detail: string;
+    next?: string | undefined;
+    requestId?: string | undefined;
+    upstream?: string | undefined;
+  }) {
     super(p.detail);
     this.name = "Problem";
     this.status = p.status;
     this.kind = p.kind;
     this.next = p.next;
     this.requestId = p.requestId;
+    this.upstream = p.upstream;
   }
 }
 
@@ -38,6 +47,7 @@ export function problemOf(status: number, body: unknown, requestId: string | nul
     detail: field("detail") ?? field("title") ?? "The server could not answer this.",
     next: field("next"),
     requestId: field("request_id") ?? requestId ?? undefined,
+    upstream: field("upstream"),
   });
 }
 

@@ -9,6 +9,11 @@ export function ProblemNotice({ problem, retry }: { problem: Problem; retry?: ()
       <p>
         <strong>{problem.message}</strong>
       </p>
+      {problem.upstream && (
+        <p>
+          Power BI says: <q>{problem.upstream}</q>
+        </p>
+      )}
       {problem.next && <p>{problem.next}</p>}
       {problem.requestId && (
         <p class="quiet request-id">

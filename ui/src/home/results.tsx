@@ -1,0 +1,71 @@
+import { search, type Hit } from "../api/operations";
+import { Loaded } from "../ui/loaded";
+import { Empty } from "../ui/notice";
+import { useLoad } from "../useload";
+import { groupByKind, pieces } from "./groups";
+
+export function Results({ query }: { query: string }) {
+  const load = useLoad(() => search(query), query);
+  return (
+    <Loaded load={load} noPermission="Ask an admin of this deployment for a role.">
+      {({ items, note }) =>
+        items.length === 0 ? (
+          <Empty>
+            <p>
+              <strong>
+                Nothing that you can see matches “<bdi>{query}</bdi>”.
+              </strong>
+            </p>
+            <p>Try fewer words, or other ones that the business uses for it.</p>
+          </Empty>
+        ) : (
+          <>
+            <p class="visually-hidden" role="status">
+              {items.length} found
+            </p>
+            {groupByKind(items).map((group) => (
+              <section key={group.kind} class="group">
+                <h2>
+                  {group.title} <span class="count">{group.hits.length}</span>
+                </h2>
+                <ul class="plain rows">
+                  {group.hits.map((hit, i) => (
+                    <HitRow key={i} hit={hit} query={query} />
+                  ))}
+                </ul>
+              </section>
+            ))}
+            {note && <p class="quiet">{note}</p>}
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function HitRow({ hit, query }: { hit: Hit; query: string }) {
+  const find = hit.kind === "dataset" ? "" : `?find=${encodeURIComponent(hit.name)}`;
+  return (
+    <li>
+      <p>
+        <a href={`/datasets/${hit.dataset_id}${find}`}>
+          <Marked text={hit.name} query={query} />
+        </a>{" "}
+        <span class="quiet">
+          {hit.table && hit.kind !== "table" && `in ${hit.table}, `}
+          {hit.kind === "dataset" ? hit.workspace : `${hit.dataset} · ${hit.workspace}`}
+        </span>
+      </p>
+      {hit.description && (
+        <p class="clamp">
+          <Marked text={hit.description} query={query} />
+        </p>
+      )}
+    </li>
+  );
+}
+
+// Marked shows why a hit matched.
+function Marked({ text, query }: { text: string; query: string }) {
+  return <>{pieces(text, query).map((p) => (p.matched ? <mark>{p.text}</mark> : p.text))}</>;
+}

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from "preact";
+import { getMe } from "./api/operations";
+import { MeContext } from "./me";
+import { useAddress } from "./router";
+import { SearchBox } from "./searchbox";
+import { Brand } from "./ui/brand";
+import { useLoad } from "./useload";
+
+const links = [
+  ["/", "Datasets"],
+  ["/admin/pii", "Personal data"],
+  ["/admin/audit", "Audit"],
+  ["/me", "You"],
+] as const;
+
+// Layout is the frame of the screens for people who have signed in.
+export function Layout({ children }: { children: ComponentChildren }) {
+  const { path } = useAddress();
+  const me = useLoad(getMe, "me");
+  return (
+    <MeContext.Provider value={me.state === "done" ? me.data : undefined}>
+      <a class="skip" href="#main" target="_self">
+        Skip to the content
+      </a>
+      <header class="top">
+        <div class="top-inside">
+          <a href="/" class="home-link" aria-label="pbmb, start page">
+            <Brand />
+          </a>
+          <SearchBox />
+          <nav aria-label="Main">
+            <ul class="plain">
+              {links.map(([to, name]) => (
+                <li key={to}>
+                  <a href={to} aria-current={path === to ? "page" : undefined}>
+                    {name}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </nav>
+        </div>
+      </header>
+      <main id="main" class="page" tabIndex={-1}>
+        {children}
+      </main>
+    </MeContext.Provider>
+  );
+}
