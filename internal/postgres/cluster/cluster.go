@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -31,6 +30,12 @@ type Config struct {
 	// to it that no other process uses the same folder.
 	Data string
 
+	// Sockets is an existing folder for the Unix socket, closed to everybody but
+	// the account that PostgreSQL runs as: whoever can open the socket is
+	// trusted. The path of a socket may not exceed 107 bytes, so this is a short
+	// one, wherever the data lies.
+	Sockets string
+
 	// Throwaway gives up durability for speed, for a cluster that does not
 	// outlive the process.
 	Throwaway bool
@@ -42,51 +47,36 @@ type Config struct {
 // A Cluster is a running PostgreSQL.
 type Cluster struct {
 	process *process.Process
-	sockets string // the folder of the Unix socket
-	grace   time.Duration
+	sockets string
 }
 
 const (
 	superuser = "postgres"
 
-	// How long a server may take to come up: it may have a crash to recover from.
+	// A server that comes up may have a crash to recover from, and one that goes
+	// down has to write what is not written yet.
 	startTimeout = time.Minute
+	stopTimeout  = 20 * time.Second
 )
 
 // Start starts a cluster, after making it where there is none, and returns
 // when it answers. A server that was left over by a killed process on the same
 // folder is stopped first.
-func Start(ctx context.Context, c Config) (_ *Cluster, err error) {
-	owner, err := findOwner()
+func Start(ctx context.Context, c Config) (*Cluster, error) {
+	account, err := process.Unprivileged()
 	if err != nil {
 		return nil, err
 	}
-	if err := create(ctx, c, owner); err != nil {
+	if err := create(ctx, c, account); err != nil {
 		return nil, err
 	}
 	leftover, err := stopLeftover(ctx, c.Data)
 	if err != nil {
 		return nil, err
 	}
-
-	// Below the temporary folder and short, since the path of a socket may not
-	// exceed 107 bytes, whatever the path of the data is.
-	sockets, err := os.MkdirTemp("/tmp", "pbmb-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(sockets)
-		}
-	}()
-	if err := owner.give(sockets); err != nil {
-		return nil, err
-	}
-
-	cluster := &Cluster{sockets: sockets, grace: 20 * time.Second}
+	cluster := &Cluster{sockets: c.Sockets}
 	for {
-		err = cluster.start(ctx, c, owner)
+		err = cluster.start(ctx, c, account)
 		if err == nil {
 			return cluster, nil
 		}
@@ -119,14 +109,11 @@ func (c *Cluster) PID() int { return c.process.PID() }
 func (c *Cluster) Done() <-chan struct{} { return c.process.Done() }
 
 // Stop ends every session and stops the server.
-func (c *Cluster) Stop() {
-	c.process.Stop(c.grace)
-	os.RemoveAll(c.sockets) // a folder in /tmp that stays behind harms nobody
-}
+func (c *Cluster) Stop() { c.process.Stop(stopTimeout) }
 
 // create makes the cluster's folder. It appears under its name only when it is
 // complete, so that an interrupted start leaves nothing half-made.
-func create(ctx context.Context, c Config, owner owner) error {
+func create(ctx context.Context, c Config, account process.Account) error {
 	switch version, err := os.ReadFile(filepath.Join(c.Data, "PG_VERSION")); {
 	case err == nil:
 		if made := strings.TrimSpace(string(version)); made != strconv.Itoa(c.Programs.Major) {
@@ -139,11 +126,7 @@ func create(ctx context.Context, c Config, owner owner) error {
 	if entries, err := os.ReadDir(c.Data); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s is not empty and has no database", c.Data)
 	}
-	parent, err := filepath.Abs(filepath.Dir(c.Data))
-	if err != nil {
-		return err
-	}
-	if err := owner.reaches(parent); err != nil {
+	if err := account.Reaches(filepath.Dir(c.Data)); err != nil {
 		return err
 	}
 	unfinished := c.Data + ".new"
@@ -153,15 +136,14 @@ func create(ctx context.Context, c Config, owner owner) error {
 	if err := os.Mkdir(unfinished, 0o700); err != nil {
 		return err
 	}
-	if err := owner.give(unfinished); err != nil {
+	if err := account.Give(unfinished); err != nil {
 		return err
 	}
-	// Whoever can open the socket is trusted; its folder is closed to others.
 	initdb := exec.CommandContext(ctx, filepath.Join(c.Programs.Bin, "initdb"), "--pgdata", unfinished, "--no-sync",
 		"--username", superuser, "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-instructions")
 	initdb.Dir = "/"
 	initdb.Env = environment()
-	initdb.SysProcAttr = &syscall.SysProcAttr{Credential: owner.credential}
+	initdb.SysProcAttr = &syscall.SysProcAttr{Credential: account.Credential}
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("making a database in %s: %w: %s", c.Data, err, lastLine(out))
 	}
@@ -171,7 +153,7 @@ func create(ctx context.Context, c Config, owner owner) error {
 	return os.Rename(unfinished, c.Data)
 }
 
-func (c *Cluster) start(ctx context.Context, config Config, owner owner) error {
+func (c *Cluster) start(ctx context.Context, config Config, account process.Account) error {
 	log, err := os.OpenFile(config.Data+".log", os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -200,7 +182,7 @@ func (c *Cluster) start(ctx context.Context, config Config, owner owner) error {
 		Args:       args,
 		Env:        environment(),
 		Dir:        "/",
-		Credential: owner.credential,
+		Credential: account.Credential,
 		Output:     log,
 		Terminate:  stop,
 	})
@@ -221,7 +203,7 @@ func (c *Cluster) start(ctx context.Context, config Config, owner owner) error {
 			out, _ := os.ReadFile(log.Name()) // without it the message is only shorter
 			return fmt.Errorf("PostgreSQL does not start on %s: %s", config.Data, complaint(out))
 		case <-ctx.Done():
-			child.Stop(c.grace)
+			child.Stop(stopTimeout)
 			return fmt.Errorf("PostgreSQL does not answer on %s: %w", config.Data, ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -283,65 +265,6 @@ func sameFile(a, b string) bool {
 // would change what they do.
 func environment() []string {
 	return []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC"}
-}
-
-// An owner is who PostgreSQL runs as, and so who owns its files.
-type owner struct {
-	credential *syscall.Credential // nil: who we are
-	name       string
-}
-
-// findOwner picks the user: ourselves, or postgres where we are root, as which
-// PostgreSQL refuses to run.
-func findOwner() (owner, error) {
-	if os.Geteuid() != 0 {
-		return owner{}, nil
-	}
-	account, err := user.Lookup("postgres")
-	if err != nil {
-		return owner{}, errors.New("PostgreSQL does not run as root and there is no user postgres")
-	}
-	uid, err := strconv.ParseUint(account.Uid, 10, 32)
-	if err != nil {
-		return owner{}, err
-	}
-	gid, err := strconv.ParseUint(account.Gid, 10, 32)
-	if err != nil {
-		return owner{}, err
-	}
-	return owner{credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, name: account.Username}, nil
-}
-
-// give makes the owner the owner of an empty folder.
-func (o owner) give(folder string) error {
-	if o.credential == nil {
-		return nil
-	}
-	return os.Chown(folder, int(o.credential.Uid), int(o.credential.Gid))
-}
-
-// reaches reports, as an error, a folder on the way to path that the owner
-// cannot pass.
-func (o owner) reaches(path string) error {
-	if o.credential == nil {
-		return nil
-	}
-	for folder := path; ; folder = filepath.Dir(folder) {
-		info, err := os.Stat(folder)
-		if err != nil {
-			return err
-		}
-		stat := info.Sys().(*syscall.Stat_t)
-		passable := info.Mode()&0o001 != 0 ||
-			stat.Uid == o.credential.Uid && info.Mode()&0o100 != 0 ||
-			stat.Gid == o.credential.Gid && info.Mode()&0o010 != 0
-		if !passable {
-			return fmt.Errorf("PostgreSQL runs as the user %s, who cannot reach %s: %s is closed to others", o.name, path, folder)
-		}
-		if folder == filepath.Dir(folder) {
-			return nil
-		}
-	}
 }
 
 func lastLine(out []byte) string {

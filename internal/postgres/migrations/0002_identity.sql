@@ -53,6 +53,7 @@ create table session (
   expires_at timestamptz not null
 );
 create index on session (person_id);
+create index on session (expires_at);
 grant select, insert, delete on session to api_rw;
 
 -- A sign-in or connect under way: the browser holds the state, we its digest.
@@ -81,8 +82,13 @@ create table role_assignment (
   person_id uuid references person,        -- who claimed it
   created_at timestamptz not null default now(),
   created_by text not null default '',
-  unique (role, kind, subject, provider)
+  unique (role, kind, subject, provider),
+  -- Rights over people and personal data go to people that somebody named.
+  check (role not in ('admin', 'pii_reader') or kind in ('person', 'group')),
+  check ((kind = 'tenant') = (subject = '')),
+  check ((kind = 'group') = (provider <> ''))
 );
+create index on role_assignment (person_id);
 grant select, insert, update, delete on role_assignment to api_rw;
 
 -- Whether anybody was ever made an admin: the worker may know this one bit.
@@ -115,6 +121,11 @@ create table oauth_client (
 );
 grant select, insert, update, delete on oauth_client to api_rw;
 
+-- The command line's own client: it has no redirect, only the device flow.
+insert into oauth_client (id, kind, name, redirect_uris, grant_types, scopes, resource)
+values ('pbmb-cli', 'built_in', 'pbmb', '{}',
+  '{urn:ietf:params:oauth:grant-type:device_code,refresh_token}', '{api,offline_access}', '/api/v1');
+
 create table oauth_consent (
   id uuid primary key default gen_random_uuid(),
   person_id uuid not null references person,
@@ -143,11 +154,10 @@ create index on oauth_grant (consent_id);
 grant select, insert, update on oauth_grant to api_rw;
 
 create table oauth_code (
-  digest text primary key check (digest <> ''),
+  digest bytea primary key,                -- SHA-256
   grant_id text not null references oauth_grant,
   redirect_uri text not null,
-  challenge text,
-  challenge_method text,
+  challenge text not null,                 -- PKCE, S256
   requested_at timestamptz not null,
   expires_at timestamptz not null,
   used_at timestamptz
@@ -156,7 +166,7 @@ create index on oauth_code (grant_id);
 grant select, insert, update, delete on oauth_code to api_rw;
 
 create table oauth_refresh_token (
-  digest text primary key check (digest <> ''),
+  digest bytea primary key,                -- SHA-256
   grant_id text not null references oauth_grant,
   requested_at timestamptz not null,
   expires_at timestamptz not null,
@@ -166,8 +176,8 @@ create index on oauth_refresh_token (grant_id);
 grant select, insert, update, delete on oauth_refresh_token to api_rw;
 
 create table device_request (
-  digest text primary key check (digest <> ''),
-  user_digest text not null unique check (user_digest <> ''),
+  digest bytea primary key,                -- SHA-256
+  user_digest bytea not null unique,       -- keyed, since a user code is short
   grant_id text not null,
   client_id text not null references oauth_client,
   scopes text[] not null,

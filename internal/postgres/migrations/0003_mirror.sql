@@ -1,4 +1,6 @@
--- The mirror of the tenant's metadata, written by the worker alone.
+-- The mirror of the tenant's metadata, written by the worker alone. While a
+-- dataset's schema stays the same its tables, columns, measures and roles are not
+-- written again: what is live in it was last seen when the dataset was.
 
 create table sync_run (
   id bigint generated always as identity primary key,
@@ -42,7 +44,8 @@ create table powerbi_dataset (
   schema_error text not null default '',        -- why Power BI gave no tables; empty where it gave them
   custom jsonb not null default '{}',           -- custom fields, the book's own
   own_description text not null default '',     -- the book's own
-  schema_hash bytea,
+  schema_hash bytea,                            -- of the tables and roles as they were last written
+  schema_at timestamptz,                        -- when that was: what was last seen before then is gone
   first_seen_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
   removed_at timestamptz

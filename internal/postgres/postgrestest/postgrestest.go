@@ -26,6 +26,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/cluster"
+	"github.com/pbmb/pbmb/internal/process"
 )
 
 // SharedVariable names the environment variable with the address of a cluster
@@ -225,18 +226,26 @@ func Start(ctx context.Context) (_ *cluster.Cluster, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// The folder above the data is passed by the user that PostgreSQL runs as.
-	if err := os.Chmod(folder, 0o711); err != nil {
+	defer func() {
+		if err != nil {
+			os.RemoveAll(folder)
+		}
+	}()
+	account, err := process.Unprivileged()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := account.Give(folder); err != nil {
 		return nil, nil, err
 	}
 	c, err := cluster.Start(ctx, cluster.Config{
 		Programs:  programs,
 		Data:      filepath.Join(folder, "data"),
+		Sockets:   folder,
 		Throwaway: true,
 		Settings:  []string{"max_connections=400", "shared_buffers=64MB"},
 	})
 	if err != nil {
-		os.RemoveAll(folder)
 		return nil, nil, err
 	}
 	return c, func() {
