@@ -23,9 +23,13 @@ type Workspace struct {
 	Description string
 	Type        string
 	State       string
-	Datasets    []Dataset
-	Reports     []Report
-	Users       []Access
+
+	// DataRetrievalState is Success where the scan has all of the workspace.
+	DataRetrievalState string
+
+	Datasets []Dataset
+	Reports  []Report
+	Users    []Access
 }
 
 // A Dataset as a scan gives it.
