@@ -1,0 +1,192 @@
+package signin
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pbmb/pbmb/oauth/authorize"
+	"github.com/pbmb/pbmb/oauth/protocol"
+	"github.com/pbmb/pbmb/oauth/session"
+	"github.com/pbmb/pbmb/oauth/store"
+)
+
+// An ErrorCode is what /sign-in?error=… may say. The page has a sentence of its
+// own for each (SIGNIN-36).
+type ErrorCode string
+
+const (
+	CodeNoRole      ErrorCode = "no_role"             // no role reaches the person
+	CodeNoEmail     ErrorCode = "no_email"            // the provider vouches for no email
+	CodeExpired     ErrorCode = "expired"             // the sign-in took too long, or came back twice or in another browser
+	CodeRefused     ErrorCode = "provider_refused"    // the provider said no, or its answer is not to be trusted
+	CodeUnavailable ErrorCode = "unavailable"         // the provider or the database could not be reached
+	CodeDevAccount  ErrorCode = "dev_sign_in_account" // the account was made by the dev sign-in
+)
+
+// A Store keeps people, sessions and sign-ins under way.
+type Store interface {
+	// SignIn makes a session, or returns [store.ErrNoRole] or
+	// [store.ErrDevAccount] and writes nothing.
+	SignIn(ctx context.Context, in store.SignIn, s store.NewSession, opt store.SignInOptions) (*store.Caller, error)
+	SaveSignInState(ctx context.Context, digest []byte, state store.SignInState, at time.Time) error
+	// TakeSignInState returns [postgres.ErrNotFound] for a state that is
+	// unknown, taken or expired.
+	TakeSignInState(ctx context.Context, digest []byte, at time.Time) (*store.SignInState, error)
+	// Account returns [postgres.ErrNotFound] where nobody is known by the account.
+	Account(ctx context.Context, provider, accountID string) (*store.Account, error)
+	MicrosoftAccountsOf(ctx context.Context, email string) ([]string, error)
+}
+
+var _ Store = (*store.Store)(nil)
+
+// Config is what the sign-in needs.
+type Config struct {
+	Site  protocol.Site
+	Store Store
+
+	// Microsoft gives the app registration as it is configured now; false
+	// where it is not.
+	Microsoft func(ctx context.Context) (MicrosoftApp, bool, error)
+	HTTP      *http.Client // for all requests to Microsoft
+	Groups    GroupReader  // optional
+
+	Dev *Dev // nil where the dev sign-in is shut
+
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// A GroupReader asks Graph for the groups of whoever an access token is of.
+type GroupReader interface {
+	GroupIDs(ctx context.Context, accessToken string) ([]string, error)
+}
+
+// Handler serves the sign-in.
+type Handler struct {
+	Config
+	entra entraCache
+}
+
+// New returns the endpoints.
+func New(c Config) *Handler { return &Handler{Config: c} }
+
+// Routes lists them. The dev sign-in is among them only while it is open.
+func (h *Handler) Routes() []protocol.Route {
+	routes := []protocol.Route{
+		{
+			Method: http.MethodGet, Path: "/api/auth/config", Access: protocol.Anyone,
+			Limit: protocol.AuthLimit, Handler: h.config,
+		},
+		{
+			Method: http.MethodGet, Path: "/api/auth/sign-in/microsoft", Access: protocol.Anyone,
+			Limit: protocol.PerMinute("sign_in_start", 60), Handler: h.startMicrosoft,
+		},
+		{
+			Method: http.MethodGet, Path: microsoftCallback, Access: protocol.Anyone,
+			Limit: protocol.AuthLimit, Handler: h.finishMicrosoft,
+		},
+	}
+	if h.Dev != nil {
+		routes = append(routes, protocol.Route{
+			Method: http.MethodPost, Path: "/api/auth/dev-sign-in", Access: protocol.Anyone,
+			Limit: protocol.AuthLimit, Handler: h.devSignIn,
+		})
+	}
+	return routes
+}
+
+// A provider is a way to sign in, as anybody may know it. There is no field
+// here for what only we may know (NET-11).
+type providerChoice struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+func (h *Handler) config(w http.ResponseWriter, r *http.Request) {
+	app, configured, err := h.Microsoft(r.Context())
+	if err != nil {
+		h.Log.ErrorContext(r.Context(), "reading the sign-in settings", "error", err)
+		protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
+		return
+	}
+	providers := []providerChoice{}
+	if configured {
+		providers = append(providers, providerChoice{ID: store.Microsoft, Kind: store.Microsoft, Name: "Microsoft"})
+	}
+	protocol.WriteJSON(w, http.StatusOK, struct {
+		Providers  []providerChoice `json:"providers"`
+		Passkeys   bool             `json:"passkeys"`
+		DevSignIn  bool             `json:"dev_sign_in"`
+		SampleData bool             `json:"sample_data"`
+	}{providers, false, h.Dev != nil, configured && IsMock(app.Authority)})
+}
+
+// IsMock says whether an authority is the sample tenant's: that of a real
+// tenant is never on this machine (TENANT-17).
+func IsMock(authority string) bool {
+	u, err := url.Parse(authority)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "127.0.0.1" || host == "::1"
+}
+
+// startSession signs a person in and gives their browser the session.
+func (h *Handler) startSession(w http.ResponseWriter, r *http.Request, in store.SignIn) (*store.Caller, error) {
+	secret, now := rand.Text()+rand.Text(), h.Now()
+	s := store.NewSession{Digest: store.Digest(secret), Provider: in.Provider, At: now, ExpiresAt: now.Add(session.Life)}
+	if in.Vouching != "" {
+		s.Provider = in.Vouching
+	}
+	caller, err := h.Store.SignIn(r.Context(), in, s, store.SignInOptions{RefuseDevAccounts: h.Dev == nil})
+	if err != nil {
+		return nil, err
+	}
+	session.SetCookie(w, secret, s.ExpiresAt)
+	return caller, nil
+}
+
+// SafeNext gives the page to go to after a sign-in: a path of this site, or "/"
+// for anything else. Of the api only the authorization endpoint is a page.
+func SafeNext(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		!strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
+		strings.ContainsFunc(next, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) ||
+		strings.Contains(u.EscapedPath(), "%") || strings.Contains(u.Path, "//") || strings.Contains(u.Path, "/.") {
+		return "/"
+	}
+	if strings.HasPrefix(u.Path, "/api/") && u.Path != authorize.Path {
+		return "/"
+	}
+	return next
+}
+
+var emailForm = regexp.MustCompile(`^[^@\s"<>(),:;\\]+@[^@\s.]+(\.[^@\s.]+)+$`)
+
+const maxEmail = 254
+
+// emailOf gives an email as it is kept, or false where it has not the form of
+// one.
+func emailOf(s string) (string, bool) {
+	s = strings.TrimSpace(s)
+	if len(s) > maxEmail || !emailForm.MatchString(s) {
+		return "", false
+	}
+	return s, true
+}
+
+func domainOf(email string) string {
+	return strings.ToLower(email[strings.LastIndexByte(email, '@')+1:])
+}
+
+var errNoEmail = errors.New("the provider vouches for no email")

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/oauth/store/db"
+)
+
+// A Key is a signing key; its private half is sealed.
+type Key struct {
+	ID        string
+	Public    []byte
+	Sealed    []byte
+	CreatedAt time.Time
+}
+
+// Keys lists the signing keys, the newest first.
+func (s *Store) Keys(ctx context.Context) ([]Key, error) {
+	keys, err := readKeys(ctx, s.q)
+	if err != nil {
+		return nil, fmt.Errorf("reading the signing keys: %w", postgres.Translate(err))
+	}
+	return keys, nil
+}
+
+// KeysOrFirst lists the signing keys after adding the one that create returns
+// where there is none. Of several processes that start at once, one creates.
+func (s *Store) KeysOrFirst(ctx context.Context, create func() (Key, error)) ([]Key, error) {
+	var keys []Key
+	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		q := s.q.WithTx(tx)
+		err := q.LockKeys(ctx)
+		if err != nil {
+			return err
+		}
+		if keys, err = readKeys(ctx, q); err != nil || len(keys) > 0 {
+			return err
+		}
+		key, err := create()
+		if err != nil {
+			return err
+		}
+		keys = []Key{key}
+		return q.InsertKey(ctx, db.InsertKeyParams{
+			Kid: key.ID, PublicKey: key.Public, PrivateKey: key.Sealed, At: key.CreatedAt,
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the signing keys: %w", err)
+	}
+	return keys, nil
+}
+
+func readKeys(ctx context.Context, q *db.Queries) ([]Key, error) {
+	rows, err := q.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(rows))
+	for i, r := range rows {
+		keys[i] = Key{ID: r.Kid, Public: r.PublicKey, Sealed: r.PrivateKey, CreatedAt: r.CreatedAt}
+	}
+	return keys, nil
+}

@@ -1,0 +1,45 @@
+-- name: InsertPerson :one
+insert into person (email, name, created_at) values (@email, @name, @at) returning id;
+
+-- name: UpdatePerson :exec
+update person set email = @email, name = case when @name::text = '' then name else @name::text end where id = @id;
+
+-- name: InsertAccount :exec
+insert into account (provider, account_id, person_id, scope, created_at)
+values (@provider, @account_id, @person_id, @scope, @at);
+
+-- name: PersonByAccount :one
+select p.id, p.email, p.name, a.scope
+from account a join person p on p.id = a.person_id
+where a.provider = @provider and a.account_id = @account_id;
+
+-- The other Microsoft accounts that a person of this email has.
+-- name: MicrosoftAccountsOfEmail :many
+select a.account_id
+from account a join person p on p.id = a.person_id
+where a.provider = 'microsoft' and lower(p.email) = lower(@email::text);
+
+-- name: SaveIdentity :exec
+insert into person_identity (person_id, object_id, signed_in_at, group_ids, groups_read_at)
+values (@person_id, @object_id, @at, @group_ids, sqlc.narg(groups_read_at))
+on conflict (person_id) do update set
+  object_id = excluded.object_id,
+  signed_in_at = excluded.signed_in_at,
+  group_ids = case when excluded.groups_read_at is null then person_identity.group_ids else excluded.group_ids end,
+  groups_read_at = coalesce(excluded.groups_read_at, person_identity.groups_read_at);
+
+-- name: SaveSignIn :exec
+insert into person_sign_in (person_id, provider, email, email_verified, vouched_domain, signed_in_at)
+values (@person_id, @provider, @email, @email_verified, @vouched_domain, @at)
+on conflict (person_id, provider) do update set
+  email = excluded.email,
+  email_verified = excluded.email_verified,
+  vouched_domain = excluded.vouched_domain,
+  signed_in_at = excluded.signed_in_at;
+
+-- What the dev sign-in left behind, which may not stay once it is shut.
+-- name: DevSignInRows :many
+select 'account'::text as relation, provider, account_id as subject, person_id from account where scope = 'dev-sign-in'
+union all
+select 'person_sign_in', provider, email, person_id from person_sign_in where provider = 'dev'
+order by relation, subject;
