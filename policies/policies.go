@@ -71,6 +71,14 @@ type Principal struct {
 	Address    string // the client's address, as the edge determined it
 }
 
+// Label is what people know the principal by: the email or, without one, the name.
+func (p *Principal) Label() string {
+	if p.Email != "" {
+		return p.Email
+	}
+	return p.Name
+}
+
 // Has reports whether the principal holds role.
 func (p *Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }
 

@@ -58,7 +58,7 @@ func Write(ctx context.Context, tx pgx.Tx, p *policies.Principal, e Event) error
 		pgx.NamedArgs{
 			"principal_kind": p.Kind,
 			"principal_id":   p.ID,
-			"principal_name": p.Name,
+			"principal_name": p.Label(),
 			"via":            p.Via,
 			"client_id":      p.ClientID,
 			"credential":     p.Credential,

@@ -1,0 +1,123 @@
+package restapi
+
+import (
+	"cmp"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/pbmb/pbmb/tools/operation"
+)
+
+// Prefix is where the API stands.
+const Prefix = "/api/v1"
+
+// Config is what the API stands on.
+type Config struct {
+	Version    string
+	BaseURL    string // the deployment's public address
+	Operations []*operation.Def
+	Guard      *operation.Guard
+}
+
+// New returns the handler of everything under /api/v1 that the catalogue declares,
+// the OpenAPI document included.
+func New(cfg Config) http.Handler {
+	mux := http.NewServeMux()
+	api := newAPI(mux, cfg)
+	for _, d := range cfg.Operations {
+		if d.Surfaces&(operation.API|operation.Browser) == 0 {
+			continue
+		}
+		op := describe(api, d)
+		api.OpenAPI().AddOperation(op)
+		api.Adapter().Handle(op, serve(cfg, d))
+	}
+	document := documentOf(api)
+	mux.HandleFunc("GET "+Prefix+"/openapi.json", document.json)
+	mux.HandleFunc("GET "+Prefix+"/openapi.yaml", document.yaml)
+	mux.HandleFunc(Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
+		WriteProblem(w, r, noSuchPath(mux, r))
+	})
+	return mux
+}
+
+// Document returns the OpenAPI document of the operations, as JSON.
+func Document(operations []*operation.Def) ([]byte, error) {
+	api := newAPI(http.NewServeMux(), Config{Version: "1", BaseURL: "/"})
+	for _, d := range operations {
+		if d.Surfaces&(operation.API|operation.Browser) != 0 {
+			api.OpenAPI().AddOperation(describe(api, d))
+		}
+	}
+	return documentOf(api).asJSON, nil
+}
+
+func newAPI(mux *http.ServeMux, cfg Config) huma.API {
+	config := huma.DefaultConfig("pbmb, the Power BI Metrics Book", cmp.Or(cfg.Version, "1"))
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
+	config.CreateHooks = nil // no $schema links in answers
+	config.Info.Description = "Every operation of the book, each within the caller's own Power BI rights. " +
+		"Sign in by a browser session, or send a token issued for " + Prefix + "."
+	config.Components.Schemas = operation.NewTypes()
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"session": {Type: "apiKey", In: "cookie", Name: "__Host-pbmb"},
+		"bearer":  {Type: "http", Scheme: "bearer"},
+	}
+	config.Security = []map[string][]string{{"session": {}}, {"bearer": {}}}
+	return humago.New(mux, config)
+}
+
+// describe says in OpenAPI what d is.
+func describe(api huma.API, d *operation.Def) *huma.Operation {
+	types := api.OpenAPI().Components.Schemas
+	op := &huma.Operation{
+		OperationID: d.Name, Method: d.Method, Path: Prefix + d.Path, Summary: d.Title, Description: d.Doc,
+		Tags: []string{strings.Split(strings.TrimPrefix(d.Path, "/"), "/")[0]},
+		Responses: map[string]*huma.Response{
+			"200":     {Description: "Done", Content: content("application/json", operation.SchemaOf(types, d.Out))},
+			"default": {Description: "Refused or failed", Content: content("application/problem+json", operation.SchemaOf(types, reflect.TypeFor[Problem]()))},
+		},
+	}
+	body := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
+	for _, name := range sortedNames(d.Input.Properties) {
+		s, required := d.Input.Properties[name], slices.Contains(d.Input.Required, name)
+		switch {
+		case slices.Contains(d.PathParams, name):
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: s, Description: s.Description})
+		case inQuery(d):
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Required: required, Schema: s, Description: s.Description})
+		default:
+			body.Properties[name] = s
+			if required {
+				body.Required = append(body.Required, name)
+			}
+		}
+	}
+	if !inQuery(d) && len(body.Properties) > 0 {
+		op.RequestBody = &huma.RequestBody{Required: len(body.Required) > 0, Content: content("application/json", body)}
+	}
+	return op
+}
+
+// inQuery reports whether what is not in the path comes as query parameters.
+func inQuery(d *operation.Def) bool {
+	return d.Method == http.MethodGet || d.Method == http.MethodDelete
+}
+
+func content(kind string, s *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{kind: {Schema: s}}
+}
+
+func sortedNames(properties map[string]*huma.Schema) []string {
+	names := make([]string, 0, len(properties))
+	for name := range properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,22 @@
+// Package column has the operations on the columns of datasets.
+package column
+
+import (
+	"context"
+
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/visibility"
+	"github.com/pbmb/pbmb/tools/operation"
+)
+
+// A Store reads columns as far as a view shows them.
+type Store interface {
+	// ListColumns returns one range of the columns that match, how many match in
+	// all, and how many more were left out as personal data.
+	ListColumns(context.Context, *visibility.View, knowledge.ElementFilter, knowledge.Range) (columns []knowledge.ListedColumn, total, piiHidden int, err error)
+}
+
+// Operations returns every operation on columns.
+func Operations(s Store) []*operation.Def {
+	return []*operation.Def{List(s)}
+}

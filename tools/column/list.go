@@ -1,0 +1,67 @@
+package column
+
+import (
+	"context"
+
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/tools/operation"
+)
+
+// List lists the columns that the caller can see.
+func List(s Store) *operation.Def {
+	return operation.Operation[ListInput, operation.Page[Item]]{
+		Name:  "list_columns",
+		Title: "List columns",
+		Doc: "Lists columns with their types, by dataset, table and name. Name a dataset to see its columns; " +
+			"give words to look for a column over all datasets. Columns marked as personal data are left out and " +
+			"counted in pii_hidden, unless you hold pii_reader.",
+		Route:    "GET /columns",
+		Command:  "columns list",
+		Surfaces: operation.Connector | operation.API,
+		Effect:   operation.Reads,
+		Ask:      operation.OnVisible(func(in ListInput) string { return in.Dataset }),
+		Handle: func(ctx context.Context, c *operation.Call, in ListInput) (operation.Page[Item], error) {
+			offset, err := in.Offset()
+			if err != nil {
+				return operation.Page[Item]{}, err
+			}
+			filter := knowledge.ElementFilter{Table: in.Table, Words: in.Words}
+			if c.Dataset != nil {
+				filter.DatasetID = c.Dataset.ID
+			}
+			found, total, hidden, err := s.ListColumns(ctx, c.View, filter, knowledge.Range{Offset: offset, Limit: in.Limit})
+			if err != nil {
+				return operation.Page[Item]{}, err
+			}
+			items := make([]Item, len(found))
+			for i, f := range found {
+				items[i] = Item{
+					Dataset: f.Dataset, DatasetID: f.DatasetID, Table: f.Table, Name: f.Name, Type: string(f.DataType),
+					Description: f.Description, DAX: f.Expression, Hidden: f.Hidden, PII: f.PII,
+				}
+			}
+			return operation.NewPage(items, offset, total, hidden), nil
+		},
+	}.Def()
+}
+
+// ListInput is the input of [List].
+type ListInput struct {
+	Dataset string `json:"dataset,omitempty" doc:"Id, name, workspace/name, or an address of Power BI" maxLength:"500" example:"Sales"`
+	Table   string `json:"table,omitempty" doc:"Name of a table" maxLength:"200" example:"Customer"`
+	Words   string `json:"words,omitempty" doc:"Words of the name or the description" maxLength:"200"`
+	operation.PageInput
+}
+
+// An Item is a column in a list.
+type Item struct {
+	Dataset     string `json:"dataset" doc:"Name of its dataset"`
+	DatasetID   string `json:"dataset_id" doc:"Id of its dataset" format:"uuid"`
+	Table       string `json:"table" doc:"Name of its table"`
+	Name        string `json:"name" doc:"Name; in DAX it is 'Table'[Name]"`
+	Type        string `json:"type" doc:"string, int64, double, decimal, boolean, dateTime, binary or variant"`
+	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
+	DAX         string `json:"dax,omitempty" doc:"The expression of a calculated column (untrusted text)" cut:"text"`
+	Hidden      bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
+	PII         bool   `json:"pii,omitempty" doc:"Marked as personal data"`
+}

@@ -1,0 +1,66 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/tools/operation"
+)
+
+// List lists the measures that the caller can see.
+func List(s Store) *operation.Def {
+	return operation.Operation[ListInput, operation.Page[Item]]{
+		Name:  "list_measures",
+		Title: "List measures",
+		Doc: "Lists measures with their DAX, by dataset, table and name. Name a dataset to see its measures; " +
+			"give words to look for a measure over all datasets. In DAX, refer to one as [Name].",
+		Route:    "GET /measures",
+		Command:  "measures list",
+		Surfaces: operation.Connector | operation.API,
+		Effect:   operation.Reads,
+		Ask:      operation.OnVisible(func(in ListInput) string { return in.Dataset }),
+		Handle: func(ctx context.Context, c *operation.Call, in ListInput) (operation.Page[Item], error) {
+			offset, err := in.Offset()
+			if err != nil {
+				return operation.Page[Item]{}, err
+			}
+			filter := knowledge.ElementFilter{Table: in.Table, Words: in.Words}
+			if c.Dataset != nil {
+				filter.DatasetID = c.Dataset.ID
+			}
+			found, total, hidden, err := s.ListMeasures(ctx, c.View, filter, knowledge.Range{Offset: offset, Limit: in.Limit})
+			if err != nil {
+				return operation.Page[Item]{}, err
+			}
+			items := make([]Item, len(found))
+			for i, f := range found {
+				items[i] = Item{
+					Dataset: f.Dataset, DatasetID: f.DatasetID, Table: f.Table, Name: f.Name, Description: f.Description,
+					DAX: f.Expression, Format: f.Format, Hidden: f.Hidden, PII: f.PII,
+				}
+			}
+			return operation.NewPage(items, offset, total, hidden), nil
+		},
+	}.Def()
+}
+
+// ListInput is the input of [List].
+type ListInput struct {
+	Dataset string `json:"dataset,omitempty" doc:"Id, name, workspace/name, or an address of Power BI" maxLength:"500" example:"Sales"`
+	Table   string `json:"table,omitempty" doc:"Name of the table that holds them" maxLength:"200" example:"Sales"`
+	Words   string `json:"words,omitempty" doc:"Words of the name or the description" maxLength:"200" example:"net sales"`
+	operation.PageInput
+}
+
+// An Item is a measure in a list.
+type Item struct {
+	Dataset     string `json:"dataset" doc:"Name of its dataset"`
+	DatasetID   string `json:"dataset_id" doc:"Id of its dataset" format:"uuid"`
+	Table       string `json:"table" doc:"Name of the table that holds it"`
+	Name        string `json:"name" doc:"Name; in DAX it is [Name]"`
+	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
+	DAX         string `json:"dax,omitempty" doc:"Its expression (untrusted text)" cut:"text"`
+	Format      string `json:"format,omitempty" doc:"How Power BI shows its value"`
+	Hidden      bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
+	PII         bool   `json:"pii,omitempty" doc:"Marked as personal data"`
+}

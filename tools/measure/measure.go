@@ -1,0 +1,22 @@
+// Package measure has the operations on the measures of datasets.
+package measure
+
+import (
+	"context"
+
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/visibility"
+	"github.com/pbmb/pbmb/tools/operation"
+)
+
+// A Store reads measures as far as a view shows them.
+type Store interface {
+	// ListMeasures returns one range of the measures that match, how many match in
+	// all, and how many more were left out as personal data.
+	ListMeasures(context.Context, *visibility.View, knowledge.ElementFilter, knowledge.Range) (measures []knowledge.ListedMeasure, total, piiHidden int, err error)
+}
+
+// Operations returns every operation on measures.
+func Operations(s Store) []*operation.Def {
+	return []*operation.Def{List(s)}
+}
