@@ -1,0 +1,192 @@
+package sample
+
+import (
+	"strings"
+	"time"
+
+	"github.com/pbmb/pbmb/knowledge"
+)
+
+// The things of the tenant.
+type (
+	workspace struct {
+		id, name, description string
+
+		kind     string // Workspace or PersonalGroup
+		users    []access
+		datasets []*dataset
+		reports  []*report
+		app      *app
+		items    map[string][]string
+		modified time.Time
+	}
+	dataset struct {
+		id, name, description string
+
+		by          *person
+		endorsement string
+		certifiedBy *person
+		label       string
+		shares      []access
+		members     []roleMember
+		model       *knowledge.Model
+		space       *workspace
+		rows        rowSource
+		engine      lazyEngine
+	}
+	report struct {
+		id, name string
+
+		dataset  *dataset
+		by       *person
+		app      *app    // of an app's copy
+		original *report // of an app's copy
+	}
+	app struct {
+		id, name, description string
+
+		by      *person
+		users   []access
+		reports []*report
+		space   *workspace
+	}
+	access struct {
+		to    principal
+		right string
+	}
+	roleMember struct {
+		role string
+		who  principal
+	}
+)
+
+// rights are what somebody may do with a dataset. The zero value is nothing.
+type rights struct {
+	read, write, reshare, explore bool
+}
+
+// rightsFrom takes a right apart: ReadWriteReshareExplore has all four. The
+// rights of apps have Copy in places and All.
+func rightsFrom(right string) rights {
+	all := right == "All"
+	return rights{
+		read:    all || strings.HasPrefix(right, "Read"),
+		write:   all || strings.Contains(right, "Write"),
+		reshare: all || strings.Contains(right, "Reshare"),
+		explore: all || strings.Contains(right, "Explore"),
+	}
+}
+
+// rightsOfRole are the rights that a role in a workspace gives for its datasets.
+func rightsOfRole(role string) rights {
+	switch role {
+	case "Admin", "Member":
+		return rights{read: true, write: true, reshare: true, explore: true}
+	case "Contributor":
+		return rights{read: true, write: true, explore: true}
+	case "Viewer":
+		return rights{read: true}
+	}
+	return rights{}
+}
+
+func (r *rights) add(other rights) {
+	r.read = r.read || other.read
+	r.write = r.write || other.write
+	r.reshare = r.reshare || other.reshare
+	r.explore = r.explore || other.explore
+}
+
+// rightsOn adds up what a person may do with a dataset: by a role in its
+// workspace, by shares, and by the audiences of apps. A read report gives the
+// reading of its dataset, no more.
+func (t *Tenant) rightsOn(p *person, d *dataset) rights {
+	var sum rights
+	for _, a := range d.space.users {
+		if reaches(a.to, p) {
+			sum.add(rightsOfRole(a.right))
+		}
+	}
+	for _, a := range d.shares {
+		if reaches(a.to, p) {
+			sum.add(rightsFrom(a.right))
+		}
+	}
+	for _, w := range t.spaces {
+		if w.app == nil || !w.app.shows(d) {
+			continue
+		}
+		for _, a := range w.app.users {
+			if reaches(a.to, p) {
+				r := rightsFrom(a.right)
+				r.write = false // an app never lets its audience write
+				sum.add(r)
+			}
+		}
+	}
+	return sum
+}
+
+func (a *app) shows(d *dataset) bool {
+	for _, r := range a.reports {
+		if r.dataset == d {
+			return true
+		}
+	}
+	return false
+}
+
+// roleIn returns the strongest role of a person in a workspace, or the empty text.
+func (w *workspace) roleIn(p *person) string {
+	for _, role := range []string{"Admin", "Member", "Contributor", "Viewer"} {
+		for _, a := range w.users {
+			if a.right == role && reaches(a.to, p) {
+				return role
+			}
+		}
+	}
+	return ""
+}
+
+// rolesOf lists the security roles of a dataset that a person is a member of.
+func (d *dataset) rolesOf(p *person) []string {
+	var list []string
+	for _, m := range d.members {
+		if reaches(m.who, p) {
+			list = append(list, m.role)
+		}
+	}
+	return list
+}
+
+// hidesObjects reports whether a role of the model has object-level security.
+func hidesObjects(m *knowledge.Model) bool {
+	for _, r := range m.Roles {
+		for _, t := range r.Tables {
+			if t.Hidden || len(t.HiddenColumns) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (t *Tenant) workspaceByID(id string) *workspace {
+	for _, w := range t.spaces {
+		if strings.EqualFold(w.id, id) {
+			return w
+		}
+	}
+	return nil
+}
+
+func (t *Tenant) datasetByID(id string) *dataset {
+	for _, w := range t.spaces {
+		for _, d := range w.datasets {
+			if strings.EqualFold(d.id, id) {
+				return d
+			}
+		}
+	}
+	return nil
+}

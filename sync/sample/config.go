@@ -1,0 +1,59 @@
+package sample
+
+import (
+	"log/slog"
+	"time"
+)
+
+// The tenant's ids and credentials. They open nothing but the sample tenant.
+const (
+	TenantID = "5a3b1c00-7e57-4000-8000-0000000c0de5"
+
+	// The app registration through which people sign in and connect Power BI.
+	AppID     = "5a3b1c00-7e57-4000-8000-000000000a99"
+	AppSecret = "sample-app-credential"
+
+	// The scanner's registration: no API permission, member of the group that
+	// the tenant's settings allow on the read-only admin API.
+	ScannerID     = "5a3b1c00-7e57-4000-8000-00000005ca22"
+	ScannerSecret = "sample-scanner-credential"
+)
+
+// The paths that take the place of login.microsoftonline.com,
+// graph.microsoft.com and api.powerbi.com.
+const (
+	LoginPath   = "/login"
+	GraphPath   = "/graph"
+	PowerBIPath = "/powerbi"
+)
+
+// The audiences of access tokens.
+const (
+	GraphAudience   = "https://graph.microsoft.com"
+	PowerBIAudience = "https://analysis.windows.net/powerbi/api"
+)
+
+// A Config says how the tenant behaves. The zero value is the tenant as the demo
+// shows it.
+type Config struct {
+	// URL is how clients reach the tenant, such as http://127.0.0.1:8090. Empty
+	// means whatever host a request names.
+	URL string
+
+	// RedirectURIs are the reply addresses of the app registration, compared
+	// exactly. None means any http address on the loopback interface.
+	RedirectURIs []string
+
+	// Models are paths of TMDL folders and .bim files that become datasets of the
+	// workspace "Added models".
+	Models []string
+
+	// ScanTime is how long a scan of the admin API runs.
+	ScanTime time.Duration
+
+	// Unlimited turns off Power BI's limits on calls.
+	Unlimited bool
+
+	Now func() time.Time // time.Now where nil
+	Log *slog.Logger     // slog.Default() where nil
+}

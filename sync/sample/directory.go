@@ -1,0 +1,77 @@
+package sample
+
+import (
+	"slices"
+	"strings"
+)
+
+// A principal is a person or a group: what access is given to.
+type principal interface {
+	objectID() string
+}
+
+// A person of the tenant.
+type person struct {
+	id, upn, mail, name, title string
+
+	guest       bool
+	disabled    bool
+	fabricAdmin bool
+}
+
+func (p *person) objectID() string { return p.id }
+
+// names splits the display name as Entra keeps it.
+func (p *person) names() (given, family string) {
+	given, family, _ = strings.Cut(p.name, " ")
+	return given, family
+}
+
+// A group of people and of groups.
+type group struct {
+	id, name string
+
+	people []*person
+	groups []*group
+}
+
+func (g *group) objectID() string { return g.id }
+
+// guestUPN is the sign-in name that Entra makes for a guest.
+func guestUPN(home, initialDomain string) string {
+	return strings.ReplaceAll(home, "@", "_") + "#EXT#@" + initialDomain
+}
+
+// personByName finds a person by sign-in name or mail, without letter case.
+func (t *Tenant) personByName(name string) *person {
+	for _, p := range t.people {
+		if strings.EqualFold(p.upn, name) || strings.EqualFold(p.mail, name) {
+			return p
+		}
+	}
+	return nil
+}
+
+// groupsOf returns the groups that a person is in, through other groups too, in
+// the order of the company's file.
+func (t *Tenant) groupsOf(p *person) []*group {
+	var list []*group
+	for _, g := range t.groups {
+		if g.has(p) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func (g *group) has(p *person) bool {
+	return slices.Contains(g.people, p) || slices.ContainsFunc(g.groups, func(inner *group) bool { return inner.has(p) })
+}
+
+// reaches reports whether what is given to a principal is given to a person.
+func reaches(to principal, p *person) bool {
+	if g, ok := to.(*group); ok {
+		return g.has(p)
+	}
+	return to == principal(p)
+}

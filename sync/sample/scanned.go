@@ -1,0 +1,221 @@
+package sample
+
+import (
+	"strings"
+
+	"github.com/pbmb/pbmb/knowledge"
+)
+
+// scanned is a workspace as a scan's result tells it.
+func (t *Tenant) scanned(ws *workspace, ask scanFlags) object {
+	out := object{
+		"id": ws.id, "name": ws.name, "description": ws.description, "type": ws.kind, "state": "Active",
+		"isOnDedicatedCapacity": ws.kind == "Workspace", "dataRetrievalState": "Success",
+		"defaultDatasetStorageFormat": "Small", "dashboards": []object{}, "dataflows": []object{}, "datamarts": []object{},
+	}
+	if ws.kind == "Workspace" {
+		out["capacityId"] = "B7A1C0DE-0000-4000-8000-000000000001"
+	}
+	datasets, reports := []object{}, []object{}
+	for _, d := range ws.datasets {
+		datasets = append(datasets, scannedDataset(d, ask))
+	}
+	for _, r := range ws.reports {
+		reports = append(reports, scannedReport(r, ask))
+	}
+	if ws.app != nil { // an app's copy stands beside its original
+		for _, r := range ws.app.reports {
+			entry := scannedReport(r, ask)
+			entry["name"] = "[App] " + r.name
+			entry["appId"], entry["originalReportObjectId"] = r.app.id, r.original.id
+			reports = append(reports, entry)
+		}
+	}
+	out["datasets"], out["reports"] = datasets, reports
+	for kind, names := range ws.items { // Fabric items come under keys of their own
+		items := []object{}
+		for _, n := range names {
+			items = append(items, object{
+				"id": id(kind, ws.name+"/"+n), "name": n, "state": "Active", "lastUpdatedDate": "2026-03-01T10:00:00",
+				"users": scannedUsers(ask, ws.users, "artifactUserAccessRight", "ReadAll"),
+			})
+		}
+		out[kind] = items
+	}
+	if ask.users {
+		users := []object{}
+		for _, a := range ws.users {
+			users = append(users, userEntry(a, "groupUserAccessRight", true))
+		}
+		out["users"] = users
+	}
+	return out
+}
+
+// scannedUsers gives everybody in a list the same right, or nothing where users
+// were not asked for.
+func scannedUsers(ask scanFlags, list []access, key, right string) []object {
+	users := []object{}
+	if !ask.users {
+		return users
+	}
+	for _, a := range list {
+		users = append(users, userEntry(access{to: a.to, right: right}, key, true))
+	}
+	return users
+}
+
+func scannedReport(r *report, ask scanFlags) object {
+	out := object{
+		"id": r.id, "name": r.name, "reportType": "PowerBIReport", "datasetId": r.dataset.id,
+		"createdDateTime": "2025-02-01T08:00:00.1", "modifiedDateTime": "2026-06-02T09:30:00.123",
+		"createdBy": r.by.upn, "createdById": r.by.id, "modifiedBy": r.by.upn, "modifiedById": r.by.id,
+		"users": scannedUsers(ask, []access{{to: r.by}}, "reportUserAccessRight", "Owner"),
+	}
+	if ask.lineage {
+		out["datasetWorkspaceId"] = r.dataset.space.id
+	}
+	return out
+}
+
+func scannedDataset(d *dataset, ask scanFlags) object {
+	out := object{
+		"id": d.id, "name": d.name, "configuredBy": d.by.upn, "configuredById": d.by.id,
+		"createdDate": "2023-02-01T08:15:00.123Z", "targetStorageMode": "Abf", "contentProviderType": "PbixInImportMode",
+		"isEffectiveIdentityRequired":      len(d.model.Roles) > 0,
+		"isEffectiveIdentityRolesRequired": len(d.model.Roles) > 0,
+		"refreshSchedule": object{
+			"days": []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"}, "times": []string{"04:00"},
+			"enabled": true, "localTimeZoneId": "UTC", "notifyOption": "MailOnFailure",
+		},
+		"upstreamDatasets": []object{}, "upstreamDatamarts": []object{}, "tags": []object{},
+		"users": []object{},
+	}
+	if d.description != "" {
+		out["description"] = d.description
+	}
+	if d.endorsement != "" {
+		e := object{"endorsement": d.endorsement}
+		if d.certifiedBy != nil {
+			e["certifiedBy"] = d.certifiedBy.upn
+		}
+		out["endorsementDetails"] = e
+	}
+	if d.label != "" {
+		out["sensitivityLabel"] = object{"labelId": id("label", d.label)}
+	}
+	if ask.datasources {
+		out["datasourceUsages"] = []object{{"datasourceInstanceId": id("datasource", d.id)}}
+		out["misconfiguredDatasourceUsages"] = []object{}
+	}
+	if ask.users {
+		users := []object{}
+		for _, a := range append(roleRights(d.space), d.shares...) {
+			users = append(users, userEntry(a, "datasetUserAccessRight", true))
+		}
+		out["users"] = users
+	}
+	if ask.schema {
+		scannedSchema(out, d, ask.expressions)
+	}
+	return out
+}
+
+// scannedSchema adds tables and roles, or the reason why there are none.
+// Relationships, calculation groups and functions a scan never has.
+func scannedSchema(out object, d *dataset, expressions bool) {
+	if hidesObjects(d.model) {
+		out["tables"] = []object{}
+		out["schemaRetrievalError"] = "Unable to retrieve the schema of this dataset: datasets with object-level security are not supported."
+		return
+	}
+	out["schemaMayNotBeUpToDate"] = false
+	tables := []object{}
+	for i := range d.model.Tables {
+		tables = append(tables, scannedTable(d, &d.model.Tables[i], expressions))
+	}
+	out["tables"] = tables
+	if len(d.model.Roles) > 0 {
+		roles := []object{}
+		for _, r := range d.model.Roles {
+			roles = append(roles, scannedRole(d, r))
+		}
+		out["roles"] = roles
+	}
+	if expressions {
+		out["expressions"] = []object{{
+			"name": "Server", "description": "",
+			"expression": `"warehouse.sample.example" meta [IsParameterQuery=true, Type="Text", IsParameterQueryRequired=true]`,
+		}}
+	}
+}
+
+func scannedTable(d *dataset, tbl *knowledge.Table, expressions bool) object {
+	columns, measures := []object{}, []object{}
+	for _, c := range tbl.Columns {
+		entry := object{"name": c.Name, "dataType": scannedType(c.DataType), "isHidden": c.Hidden, "columnType": "Data"}
+		if c.Expression != "" {
+			entry["columnType"] = "Calculated"
+			if expressions {
+				entry["expression"] = c.Expression
+			}
+		}
+		if c.Description != "" {
+			entry["description"] = c.Description
+		}
+		columns = append(columns, entry)
+	}
+	columns = append(columns, object{
+		"name": "RowNumber-2662979B-1795-4F74-8F37-6A1BA8059B61", "dataType": "Int64", "isHidden": true, "columnType": "RowNumber",
+	})
+	for _, m := range tbl.Measures {
+		entry := object{"name": m.Name, "isHidden": m.Hidden}
+		if m.Description != "" {
+			entry["description"] = m.Description
+		}
+		if expressions {
+			entry["expression"] = m.Expression
+		}
+		measures = append(measures, entry)
+	}
+	out := object{"name": tbl.Name, "isHidden": tbl.Hidden, "storageMode": "Import", "columns": columns, "measures": measures}
+	if tbl.Description != "" {
+		out["description"] = tbl.Description
+	}
+	if expressions && tbl.Expression == "" {
+		out["source"] = []object{{"expression": "let\n    Source = Sql.Database ( Server, \"" + d.name + "\" ),\n    Rows = Source{[Schema=\"dbo\", Item=\"" + tbl.Name + "\"]}[Data]\nin\n    Rows"}}
+	} else if expressions {
+		out["source"] = []object{{"expression": tbl.Expression}}
+	}
+	return out
+}
+
+// scannedType is a data type as the admin API spells it.
+func scannedType(t knowledge.DataType) string {
+	if t == knowledge.Int64 {
+		return "Int64"
+	}
+	return strings.ToUpper(string(t[:1])) + string(t[1:])
+}
+
+func scannedRole(d *dataset, r knowledge.Role) object {
+	members := []object{}
+	for _, m := range d.members {
+		if m.role != r.Name {
+			continue
+		}
+		entry := object{"memberId": m.who.objectID(), "identityProvider": "AzureAD"}
+		switch p := m.who.(type) {
+		case *person:
+			entry["memberName"], entry["memberType"] = p.upn, "User"
+		case *group:
+			entry["memberName"], entry["memberType"] = p.name, "Group"
+		}
+		members = append(members, entry)
+	}
+	permissions := []object{}
+	for _, p := range r.Tables {
+		permissions = append(permissions, object{"name": p.Table, "filterExpression": p.Filter})
+	}
+	return object{"name": r.Name, "modelPermission": "Read", "members": members, "tablePermissions": permissions}
+}

@@ -1,0 +1,151 @@
+package sample
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pbmb/pbmb/testdata/company"
+)
+
+// A Tenant is the company's side at Microsoft. Its methods may be called while
+// it serves.
+type Tenant struct {
+	cfg    Config
+	now    func() time.Time
+	log    *slog.Logger
+	keys   *keyRing
+	grants *grants
+	limits *limits
+	faults *faults
+	asked  *requestLog
+	notes  []string
+
+	mu       sync.RWMutex // guards what the company's state is
+	people   []*person
+	groups   []*group
+	spaces   []*workspace
+	scans    map[string]*scan
+	byObject map[string]*person
+}
+
+// New reads the company and the added models, and is ready to serve. It reads no
+// rows yet: those of a dataset are loaded when it is first queried.
+func New(cfg Config) (*Tenant, error) {
+	t := &Tenant{
+		cfg: cfg, now: cfg.Now, log: cfg.Log,
+		faults: &faults{}, asked: &requestLog{}, scans: map[string]*scan{},
+	}
+	if t.now == nil {
+		t.now = time.Now
+	}
+	if t.log == nil {
+		t.log = slog.Default()
+	}
+	t.limits = &limits{off: cfg.Unlimited, now: t.now}
+	t.grants = &grants{now: t.now, codes: map[string]*grant{}, refresh: map[string]*grant{}, sessions: map[string]string{}}
+	var err error
+	if t.keys, err = newKeyRing(t.now()); err != nil {
+		return nil, err
+	}
+	if err := t.loadCompany(company.Files); err != nil {
+		return nil, fmt.Errorf("loading the sample company: %w", err)
+	}
+	if err := t.addModels(cfg.Models); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// id derives the id of a thing from its kind and name.
+func id(kind, name string) string {
+	return uuid.NewSHA1(uuid.MustParse(TenantID), []byte(kind+"/"+name)).String()
+}
+
+// Handler serves the whole tenant.
+func (t *Tenant) Handler() http.Handler {
+	mux := http.NewServeMux()
+	t.mountEntra(mux)
+	t.mountGraph(mux)
+	t.mountPowerBI(mux)
+	t.mountControl(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, controlPath) {
+			t.asked.add(r.Method, r.URL.Path)
+			if t.faults.answer(w, r) {
+				return
+			}
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// A Person is somebody of the tenant.
+type Person struct {
+	Email    string // their mail; for members also the sign-in name
+	UPN      string // the sign-in name
+	Name     string
+	Title    string
+	ObjectID string
+	Disabled bool
+	Guest    bool
+}
+
+// People lists everybody of the tenant in the order of the company's file.
+func (t *Tenant) People() []Person {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var list []Person
+	for _, p := range t.people {
+		list = append(list, Person{
+			Email: p.mail, UPN: p.upn, Name: p.name, Title: p.title,
+			ObjectID: p.id, Disabled: p.disabled, Guest: p.guest,
+		})
+	}
+	return list
+}
+
+// Notes are the sentences about what of the added models cannot be evaluated.
+func (t *Tenant) Notes() []string { return t.notes }
+
+// base is the address under which the caller reaches the tenant.
+func (t *Tenant) base(r *http.Request) string {
+	if t.cfg.URL != "" {
+		return strings.TrimSuffix(t.cfg.URL, "/")
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// DatasetID returns the id of the first dataset with a name, or the empty text.
+func (t *Tenant) DatasetID(name string) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, w := range t.spaces {
+		for _, d := range w.datasets {
+			if d.name == name {
+				return d.id
+			}
+		}
+	}
+	return ""
+}
+
+// WorkspaceID returns the id of the workspace with a name, or the empty text.
+func (t *Tenant) WorkspaceID(name string) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, w := range t.spaces {
+		if w.name == name {
+			return w.id
+		}
+	}
+	return ""
+}
