@@ -306,6 +306,9 @@ func (t *table) path(to *table) ([]step, bool) {
 
 // expanded is t and the tables that it reaches from many to one.
 func (t *table) expanded() []*table {
+	if t.reach != nil {
+		return t.reach
+	}
 	tables := []*table{t}
 	for i := 0; i < len(tables); i++ {
 		for _, s := range tables[i].steps() {

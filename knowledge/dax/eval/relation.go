@@ -164,6 +164,17 @@ func (r *relation) rowKey(buf []byte, row int) []byte {
 	return buf
 }
 
+// keys is the keys of all rows.
+func (r *relation) keys() map[string]struct{} {
+	keys := make(map[string]struct{}, r.n)
+	var buf []byte
+	for i := range r.n {
+		buf = r.rowKey(buf[:0], i)
+		keys[string(buf)] = struct{}{}
+	}
+	return keys
+}
+
 // distinct leaves out rows that came before.
 func (r *relation) distinct() *relation {
 	if r.schema.base != nil && r.schema.base.unique != nil {

@@ -19,7 +19,7 @@ type table struct {
 	blankRow bool
 	out      []*relationship // in which this table is the from side
 	in       []*relationship // in which it is the to side
-	items    []calculationItem
+	reach    []*table        // what expanded gives, once the relationships are there
 
 	expr  dax.Expr // of a calculated table
 	state state

@@ -34,6 +34,8 @@ type Column struct {
 	ranks    []int32 // by id: its place in the order of the values
 	numOnce  sync.Once
 	numbers  []float64 // by id
+	intOnce  sync.Once
+	integers []int64 // by id
 }
 
 // New is an empty column.
@@ -173,4 +175,21 @@ func (c *Column) Numbers() []float64 {
 		}
 	})
 	return c.numbers
+}
+
+// Integers gives for each id its value in whole units: those of an integer, or
+// the ten-thousandths of a fixed decimal; 0 for others.
+func (c *Column) Integers() []int64 {
+	c.intOnce.Do(func() {
+		c.integers = make([]int64, len(c.values))
+		for i, v := range c.values {
+			switch v.Kind() {
+			case value.Int:
+				c.integers[i] = v.Int()
+			case value.Decimal:
+				c.integers[i] = v.Scaled()
+			}
+		}
+	})
+	return c.integers
 }

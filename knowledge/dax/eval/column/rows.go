@@ -7,7 +7,8 @@ import (
 
 // Rows is a set of the rows of one table. It is a sorted list while it is small
 // and a bitmap when it is not, so that a filter on one customer costs what that
-// customer's rows cost. Rows does not change once made.
+// customer's rows cost. Rows does not change once made, but
+// for what it remembers.
 type Rows struct {
 	n     int
 	count int
@@ -47,7 +48,7 @@ func (b *Bitmap) Rows() *Rows {
 	}
 	r := &Rows{n: b.n, count: count, bits: b.words}
 	if count < b.n/32 {
-		r.list = r.List()
+		r.list = r.enumerate()
 		r.bits = nil
 	}
 	return r
@@ -72,11 +73,16 @@ func (r *Rows) Has(row int32) bool {
 	return ok
 }
 
-// List is the rows, ascending. Do not change it.
+// List is the rows, ascending. Do not change it. It is remembered, so that a set
+// must not be shared by goroutines.
 func (r *Rows) List() []int32 {
-	if r.list != nil || r.count == 0 {
-		return r.list
+	if r.list == nil && r.count > 0 {
+		r.list = r.enumerate()
 	}
+	return r.list
+}
+
+func (r *Rows) enumerate() []int32 {
 	list := make([]int32, 0, r.count)
 	if r.all {
 		for i := range r.n {

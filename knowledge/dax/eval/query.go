@@ -1,0 +1,412 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/dax"
+	"github.com/pbmb/pbmb/knowledge/dax/eval/column"
+	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
+)
+
+// A query is one run of [Engine.Query]: what the query defines on top of the
+// model, what its person may see, and what it remembers while it runs.
+type query struct {
+	e   *Engine
+	ctx context.Context
+	as  Identity
+	now time.Time
+
+	tables    map[string]*table         // DEFINE TABLE
+	columns   map[*table][]*modelColumn // DEFINE COLUMN
+	measures  map[string]*measure       // of the query, and of the model once they are used
+	functions map[string]*dax.Definition
+	globals   *scope // DEFINE VAR
+	values    []variable
+	schemas   map[*table]*schema
+
+	hidden        map[*table]bool // by object-level security
+	hiddenColumns map[*modelColumn]bool
+	allowed       map[*table]*column.Rows // by row-level security
+	whole         map[*table]*column.Rows
+
+	propagated map[propagation]*column.Rows
+	remembered int
+}
+
+// A measure is a measure in a query.
+type measure struct {
+	name   string
+	table  *table
+	def    *knowledge.Measure // nil for a measure of the query
+	expr   dax.Expr
+	err    error
+	state  state
+	scalar scalar
+	slots  int
+}
+
+func (e *Engine) newQuery(ctx context.Context, as Identity) *query {
+	return &query{
+		e: e, ctx: ctx, as: as, now: e.now(),
+		tables:     map[string]*table{},
+		columns:    map[*table][]*modelColumn{},
+		measures:   map[string]*measure{},
+		functions:  map[string]*dax.Definition{},
+		schemas:    map[*table]*schema{},
+		whole:      map[*table]*column.Rows{},
+		propagated: map[propagation]*column.Rows{},
+	}
+}
+
+// canceled is the panic of a query whose context has ended.
+type canceled struct{ cause error }
+
+func (q *query) check() {
+	if err := q.ctx.Err(); err != nil {
+		panic(canceled{err})
+	}
+}
+
+// env is an environment without filters.
+func (q *query) env(slots int) *env {
+	return &env{q: q, filter: &filterContext{}, vars: make([]variable, slots)}
+}
+
+// visible is the rows of t that the person may see at all.
+func (q *query) visible(t *table) *column.Rows {
+	if rows := q.allowed[t]; rows != nil {
+		return rows
+	}
+	rows := q.whole[t]
+	if rows == nil || rows.Size() != t.size() {
+		rows = column.All(t.size())
+		q.whole[t] = rows
+	}
+	return rows
+}
+
+// table is a table by name, nil where there is none.
+func (q *query) table(name string) *table {
+	folded := knowledge.Fold(name)
+	if t := q.tables[folded]; t != nil {
+		return t
+	}
+	t := q.e.byName[folded]
+	if t == nil || q.hidden[t] {
+		return nil
+	}
+	return t
+}
+
+// column is a column of a table by name, nil where there is none.
+func (q *query) column(t *table, name string) *modelColumn {
+	folded := knowledge.Fold(name)
+	for _, c := range q.columns[t] {
+		if c.folded == folded {
+			return c
+		}
+	}
+	if t.state != done {
+		q.e.needTable(t)
+	}
+	c := t.column(folded)
+	if c == nil || q.hiddenColumns[c] {
+		return nil
+	}
+	return c
+}
+
+// schema is the columns of a table as the person sees them.
+func (q *query) schema(t *table) *schema {
+	if s := q.schemas[t]; s != nil {
+		return s
+	}
+	s := &schema{base: t}
+	for _, c := range append(slices.Clip(t.columns), q.columns[t]...) {
+		if !q.hiddenColumns[c] {
+			s.cols = append(s.cols, c.meta())
+		}
+	}
+	if q.e.loading == nil {
+		q.schemas[t] = s
+	}
+	return s
+}
+
+// measure is a measure by name, nil where there is none.
+func (q *query) measure(name string) *measure {
+	folded := knowledge.Fold(name)
+	if m := q.measures[folded]; m != nil {
+		return m
+	}
+	def := q.e.measures[folded]
+	if def == nil || q.hidden[def.table] {
+		return nil
+	}
+	m := &measure{name: def.def.Name, table: def.table, def: def.def, expr: def.expr, err: def.err}
+	q.measures[folded] = m
+	return m
+}
+
+// compile compiles the measure where that has not happened yet.
+func (m *measure) compile(q *query) {
+	switch m.state {
+	case done:
+		return
+	case working:
+		fail(Invalid, "A circular dependency was detected: the measure [%s] depends on itself.", m.name)
+	}
+	err := m.err
+	if err == nil {
+		m.state = working
+		err = q.e.try(func() {
+			c := &compiler{q: q, name: m.name}
+			scope := q.globals
+			if m.def != nil {
+				scope = nil // the model knows nothing of the query's variables
+			}
+			m.scalar = c.scalarOf(scope, m.expr)
+			m.slots = c.slots
+		})
+	}
+	if err == nil {
+		m.state = done
+		return
+	}
+	m.state = pending
+	e, ok := err.(*Error) // try gives nothing else but a canceled context
+	if !ok {
+		syntax := *syntaxError(err).(*Error)
+		e = &syntax
+	}
+	if m.def == nil {
+		panic(e)
+	}
+	panic(&Error{Kind: e.Kind, Function: e.Function, Message: "Calculation error in measure '" + m.table.name + "'[" + m.name + "]: " + e.Message})
+}
+
+// measureRef is the use of a measure: its expression under a filter context that
+// the row contexts have been turned into.
+func (c *compiler) measureRef(at dax.Node, m *measure) node {
+	c.at(at, func() { m.compile(c.q) })
+	return node{scalar: func(e *env) value.Value {
+		return m.compute(e, e.transition())
+	}}
+}
+
+// at gives errors without a place that of the node.
+func (c *compiler) at(at dax.Node, f func()) {
+	defer func() {
+		r := recover()
+		if err, ok := r.(*Error); ok && err.Line == 0 && at != nil {
+			err.Line, err.Column = at.Pos().Line, at.Pos().Column
+		}
+		if r != nil {
+			panic(r)
+		}
+	}()
+	f()
+}
+
+func (m *measure) compute(e *env, f *filterContext) value.Value {
+	inner := env{q: e.q, filter: f, selected: e.selected}
+	if m.slots > 0 {
+		inner.vars = make([]variable, m.slots)
+	}
+	return m.scalar(&inner)
+}
+
+// run evaluates a whole query.
+func (q *query) run(x *dax.Query) *Result {
+	c := &compiler{q: q}
+	env := q.env(0)
+	q.define(c, env, x.Definitions)
+	result := &Result{}
+	for _, ev := range x.Evaluates {
+		result.Tables = append(result.Tables, q.evaluate(c, env, ev))
+	}
+	return result
+}
+
+// define makes the definitions known, in an order in which they may use each
+// other: functions and measures are only compiled where they are used.
+func (q *query) define(c *compiler, e *env, definitions []dax.Definition) {
+	for i := range definitions {
+		d := &definitions[i]
+		switch d.Kind {
+		case dax.DefineFunction:
+			q.functions[knowledge.Fold(d.Name)] = d
+		case dax.DefineMeasure:
+			t := c.tableNamed(d, d.Table)
+			q.measures[knowledge.Fold(d.Name)] = &measure{name: d.Name, table: t, expr: d.Value}
+		case dax.DefineMParameter:
+			c.fail(d, Unsupported, "MPARAMETER is not supported.")
+		}
+	}
+	for i := range definitions {
+		d := &definitions[i]
+		switch d.Kind {
+		case dax.DefineTable:
+			if d.Shape != nil {
+				c.fail(d, Unsupported, "WITH VISUAL SHAPE is not supported.")
+			}
+			q.defineTable(c, e, d)
+		case dax.DefineColumn:
+			t := c.tableNamed(d, d.Table)
+			col := &modelColumn{table: t, name: d.Name, folded: knowledge.Fold(d.Name), expr: d.Value, state: done}
+			col.data = q.computeColumn(col)
+			q.columns[t] = append(q.columns[t], col)
+			delete(q.schemas, t)
+		case dax.DefineVar:
+			n := c.any(q.globals, d.Value)
+			slot := len(q.values)
+			q.values = append(q.values, variable{})
+			b := &binding{node: node{schema: n.schema}}
+			e.grow(c.slots)
+			if n.scalar != nil {
+				q.values[slot].scalar = n.scalar(e)
+				b.node.scalar = func(*env) value.Value { return q.values[slot].scalar }
+			} else {
+				q.values[slot].table = n.table(e)
+				b.node.table = func(*env) *relation { return q.values[slot].table }
+			}
+			q.globals = q.globals.with(d.Name, b)
+		}
+	}
+	for i := range definitions {
+		if d := &definitions[i]; d.Kind == dax.DefineMeasure {
+			c.at(d, func() { q.measure(d.Name).compile(q) })
+		}
+	}
+}
+
+func (e *env) grow(slots int) {
+	for len(e.vars) < slots {
+		e.vars = append(e.vars, variable{})
+	}
+}
+
+// defineTable computes a table of the query. Its columns are new ones: filters
+// on the columns that they come from do not reach them.
+func (q *query) defineTable(c *compiler, e *env, d *dax.Definition) {
+	run, sc := c.tableOf(q.globals, d.Value)
+	e.grow(c.slots)
+	rel := run(e)
+	t := &table{name: d.Name, def: &knowledge.Table{Name: d.Name}, n: rel.n, state: done}
+	for i, m := range sc.cols {
+		data := column.New(m.name, kindOf(rel, i))
+		for row := range rel.n {
+			data.Append(rel.at(i, row))
+		}
+		data.AppendBlank()
+		t.columns = append(t.columns, &modelColumn{table: t, name: m.name, folded: knowledge.Fold(m.name), data: data, state: done})
+	}
+	t.seal()
+	q.tables[knowledge.Fold(d.Name)] = t
+}
+
+// evaluate is one EVALUATE.
+func (q *query) evaluate(c *compiler, e *env, x *dax.Evaluate) ResultTable {
+	run, sc := c.tableOf(q.globals, x.Table)
+	inner := q.globals.row(sc)
+	var keys []scalar
+	for _, term := range x.OrderBy {
+		keys = append(keys, c.scalarOf(inner, term.Expr))
+	}
+	var start []scalar
+	for _, v := range x.StartAt {
+		start = append(start, c.scalarOf(q.globals, v))
+	}
+	if len(start) > len(keys) {
+		c.fail(x, Invalid, "START AT has more values than ORDER BY has terms.")
+	}
+	e.grow(c.slots)
+	rel := run(e)
+	for i, m := range sc.cols {
+		if m.lineage != nil && rel.cols[i].vals == nil {
+			q.e.needColumn(m.lineage)
+		}
+	}
+	if len(keys) > 0 {
+		rel = q.order(e, rel, x.OrderBy, keys, start)
+	}
+	return output(rel)
+}
+
+// order sorts the rows of a result and leaves out those before START AT.
+func (q *query) order(e *env, rel *relation, terms []dax.OrderTerm, keys, start []scalar) *relation {
+	sorted := make([][]value.Value, rel.n)
+	e.each(rel, func(i int) {
+		row := make([]value.Value, len(keys))
+		for k, key := range keys {
+			row[k] = key(e)
+		}
+		sorted[i] = row
+	})
+	compare := func(a, b []value.Value) int {
+		for k := range min(len(a), len(b)) {
+			o := value.Order(a[k], b[k])
+			if terms[k].Descending {
+				o = -o
+			}
+			if o != 0 {
+				return o
+			}
+		}
+		return 0
+	}
+	places := make([]int, rel.n)
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return compare(sorted[a], sorted[b]) })
+	if len(start) > 0 {
+		first := make([]value.Value, len(start))
+		for i, s := range start {
+			first[i] = s(e)
+		}
+		from, _ := slices.BinarySearchFunc(places, first, func(p int, first []value.Value) int {
+			return cmp.Or(compare(sorted[p], first), 0)
+		})
+		places = places[from:]
+	}
+	return rel.pick(places)
+}
+
+// output turns a relation into what callers get.
+func output(rel *relation) ResultTable {
+	t := ResultTable{Rows: make([][]any, rel.n)}
+	cells := make([]any, rel.n*len(rel.cols))
+	for i := range t.Rows {
+		t.Rows[i] = cells[i*len(rel.cols) : (i+1)*len(rel.cols) : (i+1)*len(rel.cols)]
+	}
+	for c, m := range rel.schema.cols {
+		t.Columns = append(t.Columns, ResultColumn{Name: m.key(), Type: dataType(kindOf(rel, c))})
+		for i := range rel.n {
+			t.Rows[i][c] = rel.at(c, i).Any()
+		}
+	}
+	return t
+}
+
+func dataType(k value.Kind) knowledge.DataType {
+	switch k {
+	case value.Bool:
+		return knowledge.Boolean
+	case value.Int:
+		return knowledge.Int64
+	case value.Decimal:
+		return knowledge.Decimal
+	case value.Double:
+		return knowledge.Double
+	case value.Date:
+		return knowledge.DateTime
+	case value.Text:
+		return knowledge.String
+	}
+	return knowledge.Variant
+}

@@ -1,0 +1,263 @@
+package dax
+
+import (
+	"math/bits"
+
+	"github.com/pbmb/pbmb/knowledge"
+)
+
+// An Index holds the names of a model, ready for [Index.Resolve]. It does not
+// change, so that any number of goroutines may use it; the model must not change
+// under it either.
+type Index struct {
+	model     *knowledge.Model
+	tables    map[string]*indexTable // by folded name, as all maps here
+	measures  map[string]int         // to sources
+	functions map[string]*knowledge.Function
+	sources   []Source // every column, then every measure, of the model
+	byName    map[string][]int
+}
+
+type indexTable struct {
+	name     string
+	twice    bool // another table has the same folded name
+	columns  map[string]int
+	measures map[string]int
+	row      *RowType
+}
+
+// A Source is a column or a measure of the model, spelled as there.
+type Source struct {
+	Measure     bool
+	Table, Name string
+}
+
+func (s Source) String() string { return s.Table + "[" + s.Name + "]" }
+
+// NewIndex reads the names of a model.
+func NewIndex(m *knowledge.Model) *Index {
+	ix := &Index{
+		model:     m,
+		tables:    make(map[string]*indexTable, len(m.Tables)),
+		measures:  map[string]int{},
+		functions: map[string]*knowledge.Function{},
+		byName:    map[string][]int{},
+	}
+	for _, t := range m.Tables {
+		key := knowledge.Fold(t.Name)
+		it := ix.tables[key]
+		if it == nil {
+			it = &indexTable{name: t.Name, columns: make(map[string]int, len(t.Columns)), measures: map[string]int{}, row: &RowType{}}
+			ix.tables[key] = it
+		} else {
+			it.twice = true
+		}
+		for _, c := range t.Columns {
+			id := len(ix.sources)
+			folded := knowledge.Fold(c.Name)
+			if _, known := it.columns[folded]; known {
+				it.twice = true
+			}
+			it.columns[folded] = id
+			ix.byName[folded] = append(ix.byName[folded], id)
+			ix.sources = append(ix.sources, Source{Table: t.Name, Name: c.Name})
+			it.row.cols = append(it.row.cols, RowColumn{Table: t.Name, Name: c.Name, folded: folded, from: ix.origin(id)})
+		}
+	}
+	for _, t := range m.Tables {
+		it := ix.tables[knowledge.Fold(t.Name)]
+		for _, measure := range t.Measures {
+			id := len(ix.sources)
+			folded := knowledge.Fold(measure.Name)
+			it.measures[folded] = id
+			if _, known := ix.measures[folded]; !known {
+				ix.measures[folded] = id
+			}
+			ix.sources = append(ix.sources, Source{Measure: true, Table: t.Name, Name: measure.Name})
+		}
+	}
+	for _, it := range ix.tables {
+		// Names are looked up by many goroutines, so nothing is left to do later.
+		it.row.seal()
+	}
+	for i := range m.Functions {
+		ix.functions[knowledge.Fold(m.Functions[i].Name)] = &m.Functions[i]
+	}
+	return ix
+}
+
+// Model is the model that the index was made from.
+func (ix *Index) Model() *knowledge.Model { return ix.model }
+
+// origin is the set of one source.
+func (ix *Index) origin(id int) origins {
+	return origins{low: id / 64, bits: []uint64{1 << (id % 64)}}
+}
+
+// origins is a set of sources. The zero value is the empty set; sets share their
+// memory and are never changed.
+type origins struct {
+	low     int // the index of the first word of bits
+	bits    []uint64
+	unknown bool // there may be more
+}
+
+// with is the union of two sets.
+func (o origins) with(p origins) origins {
+	unknown := o.unknown || p.unknown
+	switch {
+	case o.has(p):
+	case p.has(o):
+		o = p
+	default:
+		low := min(o.low, p.low)
+		union := make([]uint64, max(o.low+len(o.bits), p.low+len(p.bits))-low)
+		for _, set := range []origins{o, p} {
+			for i, word := range set.bits {
+				union[set.low-low+i] |= word
+			}
+		}
+		o = origins{low: low, bits: union}
+	}
+	o.unknown = unknown
+	return o
+}
+
+// has tells whether every source of p is in o.
+func (o origins) has(p origins) bool {
+	for i, word := range p.bits {
+		j := p.low + i - o.low
+		if word != 0 && (j < 0 || j >= len(o.bits) || word&^o.bits[j] != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// list gives the sources of the set in the order of the model.
+func (ix *Index) list(o origins) []Source {
+	var list []Source
+	for i, word := range o.bits {
+		for word != 0 {
+			list = append(list, ix.sources[(o.low+i)*64+bits.TrailingZeros64(word)])
+			word &= word - 1
+		}
+	}
+	return list
+}
+
+// A RowType is what is known of the columns of a table expression.
+type RowType struct {
+	base   *RowType // the columns before cols
+	cols   []RowColumn
+	open   bool    // there may be further columns
+	rest   origins // where the values of further columns come from
+	byName map[string][]int
+	total  *origins
+}
+
+// A RowColumn is a column of a table expression. Table is empty for a column that
+// the text adds.
+type RowColumn struct {
+	Table, Name string
+	folded      string
+	from        origins
+}
+
+// maxRow is how many columns of a table expression are kept apart.
+const maxRow = 20_000
+
+func openRow(from origins) *RowType { return &RowType{open: true, rest: from} }
+
+func (t *RowType) seal() {
+	t.all()
+	if len(t.cols) > 8 {
+		t.index()
+	}
+}
+
+func (t *RowType) index() {
+	t.byName = make(map[string][]int, len(t.cols))
+	for i, c := range t.cols {
+		t.byName[c.folded] = append(t.byName[c.folded], i)
+	}
+}
+
+// find gives the columns with a name, and whether there may be others.
+func (t *RowType) find(folded string) (found []RowColumn, open bool) {
+	for ; t != nil; t = t.base {
+		open = open || t.open
+		if len(t.cols) > 8 {
+			if t.byName == nil {
+				t.index()
+			}
+			for _, i := range t.byName[folded] {
+				found = append(found, t.cols[i])
+			}
+			continue
+		}
+		for _, c := range t.cols {
+			if c.folded == folded {
+				found = append(found, c)
+			}
+		}
+	}
+	return found, open
+}
+
+// all is where the values of any column come from.
+func (t *RowType) all() origins {
+	if t.total == nil {
+		o := t.rest
+		if t.base != nil {
+			o = o.with(t.base.all())
+		}
+		for _, c := range t.cols {
+			o = o.with(c.from)
+		}
+		t.total = &o
+	}
+	return *t.total
+}
+
+// list gives the columns in order, and whether there may be others.
+func (t *RowType) list() (cols []RowColumn, open bool) {
+	if t.base != nil {
+		cols, open = t.base.list()
+	}
+	if len(cols)+len(t.cols) > maxRow {
+		return cols, true
+	}
+	return append(cols[:len(cols):len(cols)], t.cols...), open || t.open
+}
+
+// join puts the columns of several tables side by side.
+func join(rows ...*RowType) *RowType {
+	joined := &RowType{}
+	size := 0
+	for _, row := range rows {
+		if row == nil {
+			continue
+		}
+		cols, open := row.list()
+		if size += len(cols); size > maxRow {
+			return openRow(joined.restOf(rows))
+		}
+		joined.cols = append(joined.cols, cols...)
+		joined.open = joined.open || open
+		if open {
+			joined.rest = joined.rest.with(row.all())
+		}
+	}
+	return joined
+}
+
+func (t *RowType) restOf(rows []*RowType) origins {
+	var o origins
+	for _, row := range rows {
+		if row != nil {
+			o = o.with(row.all())
+		}
+	}
+	return o
+}

@@ -1,0 +1,724 @@
+package dax
+
+import (
+	"strings"
+
+	"github.com/pbmb/pbmb/knowledge"
+)
+
+// A BindingKind says what a name stands for.
+type BindingKind string
+
+const (
+	BoundColumn       BindingKind = "column"        // of the model
+	BoundMeasure      BindingKind = "measure"       // of the model
+	BoundTable        BindingKind = "table"         // of the model
+	BoundQueryColumn  BindingKind = "query column"  // DEFINE COLUMN
+	BoundQueryMeasure BindingKind = "query measure" // DEFINE MEASURE
+	BoundQueryTable   BindingKind = "query table"   // DEFINE TABLE
+	BoundVariable     BindingKind = "variable"
+	BoundParam        BindingKind = "parameter"  // of a function
+	BoundNewColumn    BindingKind = "new column" // that a function such as ADDCOLUMNS adds
+	BoundWord         BindingKind = "word"       // an enumeration word such as ASC
+)
+
+// A Binding is one thing that a name can stand for. Names are spelled as the
+// model spells them, and as the text does where the text defines them.
+type Binding struct {
+	Kind        BindingKind
+	Table, Name string
+}
+
+// A CallBinding is the function that a call calls: one of the three.
+type CallBinding struct {
+	Builtin *Function
+	Query   *Definition
+	Model   *knowledge.Function
+}
+
+// A Resolution says what the names of a query or expression stand for.
+//
+// It errs on the side of more: where a name can stand for several things, it has
+// all of them, the one that the engine would try first in front. A name without
+// bindings is unknown and is among the errors.
+type Resolution struct {
+	Refs   map[*Ref][]Binding
+	Names  map[*Name]Binding
+	Calls  map[*Call]CallBinding
+	Tables []TableUse // every use of a whole table of the model
+
+	// Mentioned are the tables of the model that the text names in any way: as a
+	// whole, before a column, or as the home of a definition.
+	Mentioned []string
+
+	Results []Result // of each EVALUATE, or of the one expression
+
+	index *Index
+}
+
+// A TableUse is a place where a text uses a whole table of the model.
+type TableUse struct {
+	Table string
+	Node  Node
+}
+
+// A Result is what an EVALUATE or an expression gives.
+type Result struct {
+	Table   bool
+	Columns []ResultColumn // of a table
+	Open    bool           // there may be columns beyond these
+	From    []Source       // all columns and measures whose values may be in it
+	Unknown bool           // there may be sources beyond these
+}
+
+// A ResultColumn is a column of a result.
+type ResultColumn struct {
+	Key     string // as an answer names it: Table[Column], or [Name]
+	From    []Source
+	Unknown bool // its values may come from elsewhere too
+}
+
+// Resolve finds out what the names of a query stand for in a model. The
+// resolution is complete even where the error is not nil: the error, an
+// *[Errors], has the names that are not known, with the nearest that are.
+func Resolve(q *Query, m *knowledge.Model) (*Resolution, error) {
+	return NewIndex(m).Resolve(q)
+}
+
+// ResolveExpr does the same for one expression; see [Index.ResolveExpr].
+func ResolveExpr(x Expr, m *knowledge.Model, table string, row bool) (*Resolution, error) {
+	return NewIndex(m).ResolveExpr(x, table, row)
+}
+
+// Resolve is [Resolve] with an index that is made already.
+func (ix *Index) Resolve(q *Query) (*Resolution, error) {
+	r := ix.resolver()
+	Walk(q, r.mention)
+	r.define(q)
+	for _, e := range q.Evaluates {
+		v := r.eval(e.Table, env{})
+		inner := env{rows: &rowScope{row: v.tableOr()}}
+		for _, term := range e.OrderBy {
+			r.eval(term.Expr, inner)
+		}
+		for _, x := range e.StartAt {
+			r.eval(x, inner)
+		}
+		r.res.Results = append(r.res.Results, ix.result(v))
+	}
+	return r.finish()
+}
+
+// ResolveExpr finds out what the names of an expression of the model stand for.
+// The table is the one that it belongs to, if any: the home of a measure, or the
+// table of a calculated column or row filter, which have a row context of it.
+func (ix *Index) ResolveExpr(x Expr, table string, row bool) (*Resolution, error) {
+	r := ix.resolver()
+	Walk(x, r.mention)
+	e := env{}
+	if t := ix.tables[knowledge.Fold(table)]; t != nil {
+		r.mentionTable(table)
+		e.home = t
+		if row {
+			e.rows = &rowScope{row: t.row}
+		}
+	}
+	r.res.Results = []Result{ix.result(r.eval(x, e))}
+	return r.finish()
+}
+
+// ResolveFunction does the same for a function of the model.
+func (ix *Index) ResolveFunction(d *Definition) (*Resolution, error) {
+	r := ix.resolver()
+	Walk(d, r.mention)
+	r.res.Results = []Result{ix.result(r.body(d))}
+	return r.finish()
+}
+
+// env is what an expression sees around it.
+type env struct {
+	rows *rowScope
+	home *indexTable // of a measure
+}
+
+// A rowScope is a row context and those around it.
+type rowScope struct {
+	parent *rowScope
+	row    *RowType
+}
+
+func (e env) in(row *RowType) env {
+	if row == nil {
+		row = openRow(origins{})
+	}
+	e.rows = &rowScope{parent: e.rows, row: row}
+	return e
+}
+
+// A value is what is known of an expression: its columns if it is a table, and
+// where its values come from.
+type value struct {
+	row  *RowType
+	from origins
+}
+
+// scalar is where the values come from when the expression stands for a scalar.
+func (v value) scalar() origins {
+	if v.row != nil {
+		return v.from.with(v.row.all())
+	}
+	return v.from
+}
+
+// tableOr is the row type, an open one for what does not look like a table.
+func (v value) tableOr() *RowType {
+	if v.row != nil {
+		return v.row
+	}
+	return openRow(v.from)
+}
+
+func tableOf(row *RowType) value { return value{row: row} }
+
+// local is a variable or a parameter in scope.
+type local struct {
+	kind BindingKind
+	name string
+	v    value
+}
+
+// A queryDef is a definition of the query, evaluated when it is first needed:
+// definitions may refer to later ones.
+type queryDef struct {
+	*Definition
+	state int // 0 new, 1 being evaluated, 2 done
+	v     value
+}
+
+type resolver struct {
+	ix    *Index
+	res   *Resolution
+	probs *problems
+
+	locals    map[string][]local
+	global    map[string]local // the variables of DEFINE so far
+	tables    map[string]*queryDef
+	measures  map[string]*queryDef
+	columns   map[string]map[string]*queryDef // by table and name
+	functions map[string]*queryDef
+	groups    []*RowType // what CURRENTGROUP gives
+	mentioned map[string]bool
+}
+
+func (ix *Index) resolver() *resolver {
+	return &resolver{
+		ix:    ix,
+		probs: &problems{},
+		res: &Resolution{
+			Refs: map[*Ref][]Binding{}, Names: map[*Name]Binding{}, Calls: map[*Call]CallBinding{}, index: ix,
+		},
+		locals: map[string][]local{}, global: map[string]local{},
+		tables: map[string]*queryDef{}, measures: map[string]*queryDef{},
+		columns: map[string]map[string]*queryDef{}, functions: map[string]*queryDef{},
+		mentioned: map[string]bool{},
+	}
+}
+
+func (r *resolver) finish() (*Resolution, error) { return r.res, r.probs.err() }
+
+func (r *resolver) mention(n Node) bool {
+	switch n := n.(type) {
+	case *Name:
+		r.mentionTable(n.Value)
+	case *Ref:
+		if n.HasTable {
+			r.mentionTable(n.Table)
+		}
+	case *Definition:
+		if n.Table != "" {
+			r.mentionTable(n.Table)
+		}
+	}
+	return true
+}
+
+func (r *resolver) mentionTable(name string) {
+	key := knowledge.Fold(name)
+	if t := r.ix.tables[key]; t != nil && !r.mentioned[key] {
+		r.mentioned[key] = true
+		r.res.Mentioned = append(r.res.Mentioned, t.name)
+	}
+}
+
+// define evaluates the definitions of a query.
+func (r *resolver) define(q *Query) {
+	defs := make([]*queryDef, len(q.Definitions))
+	for i := range q.Definitions {
+		d := &queryDef{Definition: &q.Definitions[i]}
+		defs[i] = d
+		key := knowledge.Fold(d.Name)
+		switch d.Kind {
+		case DefineTable:
+			r.tables[key] = d
+		case DefineMeasure:
+			r.measures[key] = d
+		case DefineFunction:
+			r.functions[key] = d
+		case DefineColumn:
+			table := knowledge.Fold(d.Table)
+			if r.columns[table] == nil {
+				r.columns[table] = map[string]*queryDef{}
+			}
+			r.columns[table][key] = d
+		}
+	}
+	for _, d := range defs {
+		v := r.def(d)
+		if d.Kind == DefineVar {
+			key := knowledge.Fold(d.Name)
+			l := local{kind: BoundVariable, name: d.Name, v: v}
+			r.global[key] = l
+		}
+	}
+}
+
+// def is the value of a definition.
+func (r *resolver) def(d *queryDef) value {
+	switch d.state {
+	case 1:
+		return tableOf(openRow(origins{unknown: true}))
+	case 2:
+		return d.v
+	}
+	d.state = 1
+	// A definition sees the variables of DEFINE, not those around the place that
+	// happens to need it first.
+	locals := r.locals
+	r.locals = map[string][]local{}
+	defer func() { r.locals = locals }()
+
+	switch d.Kind {
+	case DefineFunction:
+		d.v = r.body(d.Definition)
+	case DefineMeasure, DefineColumn:
+		e := env{home: r.ix.tables[knowledge.Fold(d.Table)]}
+		switch {
+		case e.home != nil:
+			if d.Kind == DefineColumn {
+				e = e.in(e.home.row)
+			}
+		case r.tables[knowledge.Fold(d.Table)] != nil:
+			if d.Kind == DefineColumn {
+				e = e.in(r.def(r.tables[knowledge.Fold(d.Table)]).tableOr())
+			}
+		default:
+			r.unknown(d, "the table "+shorten(d.Table)+" is not known", r.nearestTable(d.Table))
+		}
+		d.v = value{from: r.eval(d.Value, e).scalar()}
+	default:
+		d.v = r.eval(d.Value, env{})
+		if d.Shape != nil {
+			row := d.v.tableOr()
+			inner := env{}.in(row)
+			for _, a := range d.Shape.Axes {
+				for _, g := range a.Groups {
+					for _, x := range g.Columns {
+						r.eval(x, inner)
+					}
+					if g.Total != nil {
+						r.eval(g.Total, inner)
+					}
+				}
+				for _, t := range a.OrderBy {
+					r.eval(t.Expr, inner)
+				}
+			}
+			// The shape adds columns of its own.
+			d.v.row = &RowType{base: row, open: true, rest: row.all()}
+		}
+	}
+	d.state = 2
+	return d.v
+}
+
+// body evaluates a function with parameters that may be anything.
+func (r *resolver) body(d *Definition) value {
+	for i := range d.Params {
+		p := &d.Params[i]
+		v := value{}
+		if p.Default != nil {
+			v = r.eval(p.Default, env{})
+		}
+		r.push(BoundParam, p.Name, tableOf(openRow(v.scalar())))
+	}
+	v := r.eval(d.Value, env{})
+	for i := range d.Params {
+		r.pop(d.Params[i].Name)
+	}
+	return v
+}
+
+func (r *resolver) push(kind BindingKind, name string, v value) {
+	key := knowledge.Fold(name)
+	list := r.locals[key]
+	r.locals[key] = append(list[:len(list):len(list)], local{kind: kind, name: name, v: v})
+}
+
+func (r *resolver) pop(name string) {
+	key := knowledge.Fold(name)
+	r.locals[key] = r.locals[key][:len(r.locals[key])-1]
+}
+
+func (r *resolver) local(folded string) *local {
+	if list := r.locals[folded]; len(list) > 0 {
+		return &list[len(list)-1]
+	}
+	if l, ok := r.global[folded]; ok {
+		return &l
+	}
+	return nil
+}
+
+// eval binds the names in x and says what x gives.
+func (r *resolver) eval(x Expr, e env) value {
+	switch x := x.(type) {
+	case *Name:
+		return r.name(x, e)
+	case *Ref:
+		return r.ref(x, e)
+	case *Call:
+		return r.call(x, e)
+	case *Paren:
+		return r.eval(x.X, e)
+	case *Unary:
+		v := r.eval(x.X, e)
+		if x.Op == "NOT" {
+			return value{}
+		}
+		return value{from: v.scalar()}
+	case *Binary:
+		return r.binary(x, e)
+	case *Tuple:
+		var v value
+		for _, item := range x.Items {
+			v.from = v.from.with(r.eval(item, e).scalar())
+		}
+		return v
+	case *TableConstructor:
+		return r.constructor(x, e)
+	case *Vars:
+		for i := range x.Vars {
+			r.push(BoundVariable, x.Vars[i].Name, r.eval(x.Vars[i].Value, e))
+		}
+		v := r.eval(x.Return, e)
+		for i := range x.Vars {
+			r.pop(x.Vars[i].Name)
+		}
+		return v
+	}
+	return value{} // literals, @parameters and arguments left out
+}
+
+// binary goes down the left side of a chain of operators without recursion.
+func (r *resolver) binary(x *Binary, e env) value {
+	var rights []*Binary
+	var left Expr = x
+	for {
+		b, ok := left.(*Binary)
+		if !ok {
+			break
+		}
+		rights = append(rights, b)
+		left = b.X
+	}
+	v := value{from: r.eval(left, e).scalar()}
+	for i := len(rights) - 1; i >= 0; i-- {
+		right := r.eval(rights[i].Y, e).scalar()
+		switch rights[i].Op {
+		case "&&", "||", "=", "==", "<>", "<", ">", "<=", ">=", "IN":
+			v = value{} // true or false holds no value of its sides
+		default:
+			v.from = v.from.with(right)
+		}
+	}
+	return v
+}
+
+func (r *resolver) constructor(x *TableConstructor, e env) value {
+	var from []origins
+	for _, row := range x.Rows {
+		items := []Expr{row}
+		switch row := row.(type) {
+		case *Tuple:
+			items = row.Items
+		case *TableConstructor: // of DATATABLE
+			items = row.Rows
+		}
+		for i, item := range items {
+			o := r.eval(item, e).scalar()
+			if i == len(from) {
+				from = append(from, origins{})
+			}
+			from[i] = from[i].with(o)
+		}
+	}
+	t := &RowType{}
+	for i, o := range from {
+		name := "Value"
+		if len(from) > 1 {
+			name += itoa(i + 1)
+		}
+		t.cols = append(t.cols, newColumn(name, o))
+	}
+	return tableOf(t)
+}
+
+// newColumn is a column that the text adds. A name like Table[Column] makes it
+// look like a column of that table.
+func newColumn(name string, from origins) RowColumn {
+	if strings.HasSuffix(name, "]") {
+		if x, err := ParseExpr(name); err == nil {
+			if ref, ok := x.(*Ref); ok && ref.Variation == "" {
+				return RowColumn{Table: ref.Table, Name: ref.Name, folded: knowledge.Fold(ref.Name), from: from}
+			}
+		}
+	}
+	return RowColumn{Name: name, folded: knowledge.Fold(name), from: from}
+}
+
+// words are the enumeration words of arguments.
+var words = wordSet(`ASC DESC DENSE SKIP DAY WEEK MONTH QUARTER YEAR HOUR MINUTE SECOND BOTH NONE ONEWAY
+	ONEWAY_LEFTFILTERSRIGHT ONEWAY_RIGHTFILTERSLEFT BLANKS FIRST LAST DEFAULT ABS REL KEEP TEXT ALPHABETICAL
+	INTEGER INT64 DOUBLE STRING BOOLEAN LOGICAL CURRENCY DECIMAL DATETIME VARIANT NUMERIC TABLE COLUMN
+	MEASURE CALENDAR FULL SELF PARENT ESCAPED UNESCAPED MINIMALLYESCAPED HIGHESTPARENT LOWESTPARENT ROWS
+	COLUMNS EXTENDING ENDALIGNED PRECISE DATE`)
+
+func wordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// isWord tells whether a bare name can be an enumeration word. Several stand
+// together in an order such as DESC BLANKS LAST.
+func isWord(n *Name) bool {
+	if n.Quoted {
+		return false
+	}
+	first, _, _ := strings.Cut(upper(n.Value), " ")
+	return words[first]
+}
+
+// name binds a bare or quoted name: a parameter or variable, a table of the
+// query, a table of the model, an enumeration word.
+func (r *resolver) name(n *Name, e env) value {
+	key := knowledge.Fold(n.Value)
+	if l := r.local(key); l != nil && !n.Quoted {
+		r.res.Names[n] = Binding{Kind: l.kind, Name: l.name}
+		return l.v
+	}
+	if d := r.tables[key]; d != nil {
+		v := r.def(d)
+		if t := r.ix.tables[key]; t != nil && n.From.Offset < d.End() {
+			// Before its definition ends the name may still be the model's table.
+			r.bindTable(n, t)
+			return tableOf(join(t.row, v.tableOr()))
+		}
+		r.res.Names[n] = Binding{Kind: BoundQueryTable, Name: d.Name}
+		return tableOf(v.tableOr())
+	}
+	if t := r.ix.tables[key]; t != nil {
+		r.bindTable(n, t)
+		return tableOf(r.tableRow(key, t))
+	}
+	if isWord(n) {
+		r.res.Names[n] = Binding{Kind: BoundWord, Name: n.Value}
+		return value{}
+	}
+	r.unknown(n, "the name "+shorten(n.Value)+" is not known", r.nearestTable(n.Value))
+	return tableOf(openRow(origins{unknown: true}))
+}
+
+func (r *resolver) bindTable(n *Name, t *indexTable) {
+	r.res.Names[n] = Binding{Kind: BoundTable, Table: t.name, Name: t.name}
+	r.useTable(n, t)
+}
+
+func (r *resolver) useTable(n Node, t *indexTable) {
+	r.res.Tables = append(r.res.Tables, TableUse{Table: t.name, Node: n})
+	if t.twice {
+		r.unknown(n, "two tables or columns of the model have the name "+shorten(t.name)+" but for letter case or width", "")
+	}
+}
+
+// tableRow is the row type of a table of the model with the columns that the
+// query adds to it.
+func (r *resolver) tableRow(key string, t *indexTable) *RowType {
+	added := r.columns[key]
+	if len(added) == 0 {
+		return t.row
+	}
+	row := &RowType{base: t.row}
+	for folded, d := range added {
+		row.cols = append(row.cols, RowColumn{Table: t.name, Name: d.Name, folded: folded, from: r.def(d).from})
+	}
+	return row
+}
+
+// ref binds T[x] or [x].
+func (r *resolver) ref(x *Ref, e env) value {
+	v := r.bindRef(x, e)
+	if x.Variation != "" {
+		v.from.unknown = true
+	}
+	return v
+}
+
+func (r *resolver) bindRef(x *Ref, e env) value {
+	name := knowledge.Fold(x.Name)
+	var found []Binding
+	var v value
+	add := func(kind BindingKind, table, name string, from origins) {
+		found = append(found, Binding{Kind: kind, Table: table, Name: name})
+		v.from = v.from.with(from)
+	}
+	addRow := func(c RowColumn) {
+		if c.Table != "" {
+			if t := r.ix.tables[knowledge.Fold(c.Table)]; t != nil {
+				if id, ok := t.columns[c.folded]; ok && t.name == c.Table {
+					add(BoundColumn, r.ix.sources[id].Table, r.ix.sources[id].Name, c.from)
+					return
+				}
+			}
+		}
+		add(BoundNewColumn, c.Table, c.Name, c.from)
+	}
+
+	if x.HasTable {
+		table := knowledge.Fold(x.Table)
+		if l := r.local(table); l != nil && !x.Quoted {
+			cols, open := l.v.tableOr().find(name)
+			for _, c := range cols {
+				addRow(c)
+			}
+			if len(cols) == 0 && open {
+				add(BoundNewColumn, l.name, x.Name, l.v.scalar())
+			}
+		}
+		if d := r.tables[table]; d != nil {
+			cols, open := r.def(d).tableOr().find(name)
+			for _, c := range cols {
+				addRow(c)
+			}
+			if len(cols) == 0 && open {
+				add(BoundNewColumn, d.Name, x.Name, r.def(d).scalar())
+			}
+		}
+		if d := r.columns[table][name]; d != nil {
+			add(BoundQueryColumn, d.Table, d.Name, r.def(d).from)
+		}
+		if t := r.ix.tables[table]; t != nil {
+			if id, ok := t.columns[name]; ok {
+				add(BoundColumn, r.ix.sources[id].Table, r.ix.sources[id].Name, r.ix.origin(id))
+				if t.twice {
+					r.unknown(x, "two tables or columns of the model have this name but for letter case or width", "")
+				}
+			}
+		}
+		if len(found) == 0 {
+			for s := e.rows; s != nil; s = s.parent {
+				cols, _ := s.row.find(name)
+				for _, c := range cols {
+					if knowledge.Fold(c.Table) == table {
+						addRow(c)
+					}
+				}
+			}
+		}
+		if len(found) == 0 && (r.ix.tables[table] != nil || r.tables[table] != nil) {
+			r.measure(name, add)
+		}
+		if len(found) == 0 {
+			r.unknownRef(x, table)
+			v.from.unknown = true
+		}
+	} else {
+		// The innermost row that has the column wins; a row whose columns are not
+		// all known may have it or not, so the search goes on.
+		certain := false
+		open := false
+		for s := e.rows; s != nil && !certain; s = s.parent {
+			cols, more := s.row.find(name)
+			for _, c := range cols {
+				addRow(c)
+			}
+			if more {
+				open = true
+				v.from = v.from.with(s.row.all())
+			} else if len(cols) > 0 {
+				certain = true
+			}
+		}
+		if !certain || open {
+			r.measure(name, add)
+			if e.home != nil {
+				if id, ok := e.home.columns[name]; ok {
+					add(BoundColumn, r.ix.sources[id].Table, r.ix.sources[id].Name, r.ix.origin(id))
+				}
+			}
+			if open {
+				for _, id := range r.ix.byName[name] {
+					if s := r.ix.sources[id]; r.mentioned[knowledge.Fold(s.Table)] {
+						add(BoundColumn, s.Table, s.Name, r.ix.origin(id))
+					}
+				}
+				if len(found) == 0 {
+					add(BoundNewColumn, "", x.Name, origins{})
+				}
+			}
+		}
+		if len(found) == 0 {
+			r.unknownRef(x, "")
+			v.from.unknown = true
+		}
+	}
+	r.res.Refs[x] = found
+	return v
+}
+
+// measure adds the measures with a name: the query's before the model's, which it
+// replaces.
+func (r *resolver) measure(name string, add func(BindingKind, string, string, origins)) {
+	if d := r.measures[name]; d != nil {
+		add(BoundQueryMeasure, d.Table, d.Name, r.def(d).scalar())
+		return
+	}
+	if id, ok := r.ix.measures[name]; ok {
+		s := r.ix.sources[id]
+		add(BoundMeasure, s.Table, s.Name, r.ix.origin(id))
+	}
+}
+
+func (r *resolver) unknown(n Node, message, remedy string) {
+	r.probs.add(n.Pos(), n.End(), message, remedy)
+}
+
+// result describes a value for callers.
+func (ix *Index) result(v value) Result {
+	o := v.scalar()
+	res := Result{Table: v.row != nil, From: ix.list(o), Unknown: o.unknown}
+	if v.row == nil {
+		return res
+	}
+	cols, open := v.row.list()
+	res.Open = open
+	for _, c := range cols {
+		res.Columns = append(res.Columns, ResultColumn{Key: c.Key(), From: ix.list(c.from), Unknown: c.from.unknown})
+	}
+	return res
+}
+
+// Key is the name of the column in an answer.
+func (c RowColumn) Key() string { return c.Table + "[" + c.Name + "]" }

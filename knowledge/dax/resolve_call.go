@@ -1,0 +1,442 @@
+package dax
+
+import (
+	"strconv"
+
+	"github.com/pbmb/pbmb/knowledge"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+func unparen(x Expr) Expr {
+	for {
+		p, ok := x.(*Paren)
+		if !ok {
+			return x
+		}
+		x = p.X
+	}
+}
+
+// call binds the function of a call and says what the call gives: a function of
+// the query, of the model, or of the language.
+func (r *resolver) call(c *Call, e env) value {
+	key := knowledge.Fold(c.Func)
+	if d := r.functions[key]; d != nil {
+		r.res.Calls[c] = CallBinding{Query: d.Definition}
+		v := r.def(d).scalar()
+		return tableOf(openRow(v.with(r.arguments(c, e))))
+	}
+	if f := r.ix.functions[key]; f != nil {
+		r.res.Calls[c] = CallBinding{Model: f}
+		v := r.arguments(c, e)
+		v.unknown = true
+		return tableOf(openRow(v))
+	}
+	f, ok := functionTable[key]
+	if !ok || f.Kind == StatementWord {
+		r.unknown(c, "the function "+shorten(c.Func)+" is not known", r.nearestFunction(c.Func))
+		v := r.arguments(c, e)
+		v.unknown = true
+		return tableOf(openRow(v))
+	}
+	r.res.Calls[c] = CallBinding{Builtin: f}
+	if f.Name == "COUNTROWS" && len(c.Args) == 0 && e.home != nil {
+		r.useTable(c, e.home)
+	}
+	if v, ok := r.tableCall(f, c, e); ok {
+		return v
+	}
+	return r.generic(f, c, e)
+}
+
+// arguments evaluates the arguments of a user-defined function. Its body may
+// evaluate them where it likes, so columns may come from anywhere.
+func (r *resolver) arguments(c *Call, e env) origins {
+	var o origins
+	e = e.in(openRow(origins{}))
+	for _, a := range c.Args {
+		if a != nil {
+			o = o.with(r.eval(a, e).scalar())
+		}
+	}
+	return o
+}
+
+// generic evaluates arguments by the letters of the function.
+func (r *resolver) generic(f *Function, c *Call, e env) value {
+	var from, all origins
+	var row *RowType
+	for i, a := range c.Args {
+		letter := f.arg(i)
+		if a == nil {
+			continue
+		}
+		v := r.arg(letter|0x20, a, e, row)
+		switch letter | 0x20 {
+		case 't', 'x':
+			if v.row != nil {
+				row = v.row
+			}
+		case 'c':
+			row = &RowType{cols: r.columnsOf(a, v)}
+		}
+		o := v.scalar()
+		all = all.with(o)
+		if letter >= 'A' && letter <= 'Z' || letter == 0 {
+			from = from.with(o)
+		}
+	}
+	switch f.Kind {
+	case ScalarFunction:
+		return value{from: from}
+	case EitherFunction:
+		if len(c.Args) > 0 && c.Args[0] != nil {
+			return value{row: row, from: from}
+		}
+		return value{}
+	}
+	return tableOf(openRow(all))
+}
+
+// arg evaluates one argument by its letter.
+func (r *resolver) arg(letter byte, a Expr, e env, row *RowType) value {
+	switch letter {
+	case 'r':
+		return r.eval(a, e.in(row))
+	case 'w':
+		if n, ok := unparen(a).(*Name); ok && isWord(n) && r.local(knowledge.Fold(n.Value)) == nil {
+			r.res.Names[n] = Binding{Kind: BoundWord, Name: n.Value}
+			return value{}
+		}
+	case 'n':
+		if _, ok := unparen(a).(*Text); ok {
+			return value{}
+		}
+	}
+	return r.eval(a, e)
+}
+
+// columnsOf gives the columns that an argument stands for: a reference is one
+// column, a table all of its own.
+func (r *resolver) columnsOf(a Expr, v value) []RowColumn {
+	if ref, ok := unparen(a).(*Ref); ok {
+		c := RowColumn{Table: ref.Table, Name: ref.Name, folded: knowledge.Fold(ref.Name), from: v.scalar()}
+		// The answer spells the name as the model does.
+		if b := r.res.Refs[ref]; len(b) > 0 {
+			c.Table, c.Name = b[0].Table, b[0].Name
+			if b[0].Kind == BoundMeasure || b[0].Kind == BoundQueryMeasure {
+				c.Table = ""
+			}
+		}
+		return []RowColumn{c}
+	}
+	if v.row != nil {
+		cols, _ := v.row.list()
+		return cols
+	}
+	return nil
+}
+
+// tableCall says which columns the table functions give.
+func (r *resolver) tableCall(f *Function, c *Call, e env) (value, bool) {
+	arg := func(i int) Expr {
+		if i < len(c.Args) {
+			return c.Args[i]
+		}
+		return nil
+	}
+	eval := func(i int, e env) value {
+		if a := arg(i); a != nil {
+			return r.eval(a, e)
+		}
+		return value{}
+	}
+	// rest evaluates the arguments from i on by their letters.
+	rest := func(i int, row *RowType) {
+		for ; i < len(c.Args); i++ {
+			if c.Args[i] != nil {
+				r.arg(f.arg(i)|0x20, c.Args[i], e, row)
+			}
+		}
+	}
+
+	switch f.Name {
+	case "VALUES", "DISTINCT", "FILTERS", "ALL", "ALLNOBLANKROW", "ALLSELECTED",
+		"DATESMTD", "DATESQTD", "DATESWTD", "DATESYTD", "DATEADD", "DATESBETWEEN", "DATESINPERIOD", "PARALLELPERIOD",
+		"FIRSTDATE", "LASTDATE", "SAMEPERIODLASTYEAR", "ENDOFMONTH", "ENDOFQUARTER", "ENDOFWEEK", "ENDOFYEAR",
+		"STARTOFMONTH", "STARTOFQUARTER", "STARTOFWEEK", "STARTOFYEAR", "NEXTDAY", "NEXTMONTH", "NEXTQUARTER",
+		"NEXTWEEK", "NEXTYEAR", "PREVIOUSDAY", "PREVIOUSMONTH", "PREVIOUSQUARTER", "PREVIOUSWEEK", "PREVIOUSYEAR",
+		"FIRSTNONBLANK", "LASTNONBLANK":
+		if len(c.Args) == 0 {
+			return tableOf(openRow(origins{})), true // ALL() as a filter
+		}
+		several := f.Name == "ALL" || f.Name == "ALLNOBLANKROW" || f.Name == "ALLSELECTED"
+		t := &RowType{}
+		for i := range c.Args {
+			if i > 0 && !several {
+				break
+			}
+			v := eval(i, e)
+			if _, ref := unparen(arg(i)).(*Ref); !ref && v.row != nil && i == 0 {
+				t = v.row
+				continue
+			}
+			t.cols = append(t.cols, r.columnsOf(arg(i), v)...)
+		}
+		if !several {
+			rest(1, t)
+		}
+		return tableOf(t), true
+
+	case "FILTER", "CALCULATETABLE", "RELATEDTABLE", "ALLCROSSFILTERED", "KEEPFILTERS", "NONVISUAL":
+		v := eval(0, e)
+		rest(1, v.tableOr())
+		if v.row == nil && f.Kind != TableFunction {
+			return v, true
+		}
+		return tableOf(v.tableOr()), true
+
+	case "TOPN", "SAMPLE", "TOPNSKIP":
+		at := 1
+		if f.Name == "TOPNSKIP" {
+			at = 2
+		}
+		for i := range at {
+			eval(i, e)
+		}
+		t := eval(at, e).tableOr()
+		rest(at+1, t)
+		return tableOf(t), true
+
+	case "EXCEPT", "INTERSECT":
+		t := eval(0, e).tableOr()
+		rest(1, t)
+		return tableOf(t), true
+
+	case "UNION":
+		var rows []*RowType
+		for i := range c.Args {
+			rows = append(rows, eval(i, e).tableOr())
+		}
+		return tableOf(union(rows)), true
+
+	case "CROSSJOIN", "NATURALINNERJOIN", "NATURALLEFTOUTERJOIN":
+		var rows []*RowType
+		for i := range c.Args {
+			rows = append(rows, eval(i, e).tableOr())
+		}
+		return tableOf(join(rows...)), true
+
+	case "GENERATE", "GENERATEALL":
+		left := eval(0, e).tableOr()
+		right := eval(1, e.in(left)).tableOr()
+		return tableOf(join(left, right)), true
+
+	case "ADDCOLUMNS":
+		base := eval(0, e).tableOr()
+		return tableOf(&RowType{base: base, cols: r.pairs(c.Args, 1, e.in(base), false)}), true
+
+	case "SELECTCOLUMNS":
+		base := eval(0, e).tableOr()
+		return tableOf(&RowType{cols: r.pairs(c.Args, 1, e.in(base), true)}), true
+
+	case "ROW":
+		return tableOf(&RowType{cols: r.pairs(c.Args, 0, e, false)}), true
+
+	case "SUMMARIZE", "GROUPBY":
+		base := eval(0, e).tableOr()
+		if f.Name == "GROUPBY" {
+			r.groups = append(r.groups, base)
+			defer func() { r.groups = r.groups[:len(r.groups)-1] }()
+		}
+		return tableOf(r.summary(c.Args, 1, e.in(base))), true
+
+	case "SUMMARIZECOLUMNS":
+		return tableOf(r.summary(c.Args, 0, e)), true
+
+	case "ROLLUP", "ROLLUPGROUP", "ROLLUPADDISSUBTOTAL", "ROLLUPISSUBTOTAL":
+		return tableOf(r.summary(c.Args, 0, e)), true
+
+	case "CURRENTGROUP":
+		if len(r.groups) > 0 {
+			return tableOf(r.groups[len(r.groups)-1]), true
+		}
+		return tableOf(openRow(origins{unknown: true})), true
+
+	case "TREATAS":
+		v := eval(0, e)
+		source, open := v.tableOr().list()
+		t := &RowType{}
+		for i := 1; i < len(c.Args); i++ {
+			if c.Args[i] == nil {
+				continue
+			}
+			for _, column := range r.columnsOf(c.Args[i], r.eval(c.Args[i], e)) {
+				// The label is the column's, the values are the table's.
+				if open || i-1 >= len(source) {
+					column.from = v.scalar()
+				} else {
+					column.from = source[i-1].from
+				}
+				t.cols = append(t.cols, column)
+			}
+		}
+		return tableOf(t), true
+
+	case "GENERATESERIES", "CALENDAR":
+		var o origins
+		for i := range c.Args {
+			o = o.with(eval(i, e).scalar())
+		}
+		name := "Value"
+		if f.Name == "CALENDAR" {
+			name = "Date"
+		}
+		return tableOf(&RowType{cols: []RowColumn{newColumn(name, o)}}), true
+
+	case "DATATABLE":
+		t := &RowType{}
+		for i, a := range c.Args {
+			switch x := unparen(a).(type) {
+			case *Text:
+				t.cols = append(t.cols, newColumn(x.Value, origins{}))
+			case nil:
+			default:
+				v := r.arg('w', a, e, nil)
+				if _, data := x.(*TableConstructor); data && i == len(c.Args)-1 && v.row != nil {
+					all := v.row.all()
+					for j := range t.cols {
+						t.cols[j].from = all
+					}
+				}
+			}
+		}
+		return tableOf(t), true
+
+	case "INDEX", "OFFSET", "WINDOW":
+		var relation *RowType
+		var all origins
+		for i := range c.Args {
+			a := arg(i)
+			if a == nil {
+				continue
+			}
+			inner := e
+			if spec, ok := unparen(a).(*Call); ok {
+				if g, known := functionTable[knowledge.Fold(spec.Func)]; known && g.Kind == WindowSpec {
+					// Without a relation, the columns here make it.
+					base := relation
+					if base == nil {
+						base = openRow(origins{})
+					}
+					inner = e.in(base)
+					all = all.with(r.eval(a, inner).scalar())
+					continue
+				}
+			}
+			v := r.eval(a, inner)
+			all = all.with(v.scalar())
+			if relation == nil && v.row != nil {
+				relation = v.row
+			}
+		}
+		if relation != nil {
+			return tableOf(relation), true
+		}
+		return tableOf(openRow(all)), true
+	}
+	return value{}, false
+}
+
+// pairs reads name and expression pairs. Where the name may be left out, a column
+// reference alone keeps its own.
+func (r *resolver) pairs(args []Expr, i int, e env, nameless bool) []RowColumn {
+	var cols []RowColumn
+	for i < len(args) {
+		name, ok := unparen(args[i]).(*Text)
+		switch {
+		case ok && i+1 < len(args):
+			var o origins
+			if args[i+1] != nil {
+				o = r.eval(args[i+1], e).scalar()
+			}
+			cols = append(cols, newColumn(name.Value, o))
+			i += 2
+		case args[i] == nil:
+			i++
+		default:
+			// A name that is not a text, or a column that keeps its name.
+			v := r.eval(args[i], e)
+			if nameless {
+				cols = append(cols, r.columnsOf(args[i], v)...)
+			}
+			i++
+		}
+	}
+	return cols
+}
+
+// summary reads the columns to group by, the rollups, filters, and name and
+// expression pairs of SUMMARIZE, SUMMARIZECOLUMNS and GROUPBY.
+func (r *resolver) summary(args []Expr, i int, e env) *RowType {
+	t := &RowType{}
+	for ; i < len(args); i++ {
+		switch a := unparen(args[i]).(type) {
+		case nil:
+		case *Text:
+			var o origins
+			if i+1 < len(args) {
+				if next := unparen(args[i+1]); next != nil {
+					if call, ok := next.(*Call); ok {
+						o = r.eval(call, e).scalar()
+						i++
+					} else if _, text := next.(*Text); !text {
+						o = r.eval(next, e).scalar()
+						i++
+					}
+				}
+			}
+			t.cols = append(t.cols, newColumn(a.Value, o))
+		case *Ref:
+			t.cols = append(t.cols, r.columnsOf(a, r.eval(a, e))...)
+		default:
+			v := r.eval(a, e)
+			if call, ok := a.(*Call); ok {
+				if g, known := functionTable[knowledge.Fold(call.Func)]; known && g.Kind == GroupModifier && v.row != nil {
+					cols, _ := v.row.list()
+					t.cols = append(t.cols, cols...)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// union gives the columns of the first table with the values of all.
+func union(rows []*RowType) *RowType {
+	if len(rows) == 0 {
+		return openRow(origins{})
+	}
+	first, open := rows[0].list()
+	t := &RowType{cols: append([]RowColumn(nil), first...)}
+	for _, row := range rows {
+		cols, more := row.list()
+		open = open || more || len(cols) != len(first)
+		t.rest = t.rest.with(row.all())
+		for i := range t.cols {
+			if i < len(cols) {
+				t.cols[i].from = t.cols[i].from.with(cols[i].from)
+			}
+		}
+	}
+	t.open = open
+	if open {
+		for i := range t.cols {
+			t.cols[i].from = t.cols[i].from.with(t.rest)
+		}
+	} else {
+		t.rest = origins{}
+	}
+	return t
+}
