@@ -153,8 +153,8 @@ func (h *Handler) finishMicrosoft(w http.ResponseWriter, r *http.Request) {
 		h.back(w, r, CodeUnavailable, "/", err)
 		return
 	}
-	if query.Has("error") || !query.Has("code") {
-		h.back(w, r, CodeRefused, state.Next, errors.New("Entra answered without a code"))
+	if !query.Has("code") {
+		h.back(w, r, CodeDenied, state.Next, errors.New("entra answered without a code"))
 		return
 	}
 	identity, err := h.redeem(r.Context(), query.Get("code"), state)
@@ -169,8 +169,13 @@ func (h *Handler) finishMicrosoft(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, state.Next, http.StatusSeeOther)
 }
 
-// errUntrusted is returned for an answer of the provider that proves nothing.
-var errUntrusted = errors.New("the provider's answer is not to be trusted")
+var (
+	// errUntrusted is returned for an answer of the provider that proves nothing.
+	errUntrusted = errors.New("the provider's answer is not to be trusted")
+
+	// errWrongTenant is returned for a genuine account of another tenant.
+	errWrongTenant = errors.New("the account is of another tenant")
+)
 
 // redeem exchanges the code and gives what the ID token says.
 func (h *Handler) redeem(ctx context.Context, code string, state *store.SignInState) (store.SignIn, error) {
@@ -247,7 +252,7 @@ func (h *Handler) identify(ctx context.Context, app MicrosoftApp, provider *oidc
 		return store.SignIn{}, fmt.Errorf("%w: %w", errUntrusted, err)
 	}
 	if !strings.EqualFold(c.TenantID, app.TenantID) {
-		return store.SignIn{}, fmt.Errorf("%w: the tenant is another", errUntrusted)
+		return store.SignIn{}, errWrongTenant
 	}
 	objectID, err := uuid.Parse(c.ObjectID)
 	if err != nil {
@@ -298,6 +303,8 @@ func codeOf(err error) ErrorCode {
 		return CodeDevAccount
 	case errors.Is(err, errNoEmail):
 		return CodeNoEmail
+	case errors.Is(err, errWrongTenant):
+		return CodeWrongTenant
 	case errors.Is(err, errUntrusted):
 		return CodeRefused
 	}

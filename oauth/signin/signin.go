@@ -25,7 +25,9 @@ const (
 	CodeNoRole      ErrorCode = "no_role"             // no role reaches the person
 	CodeNoEmail     ErrorCode = "no_email"            // the provider vouches for no email
 	CodeExpired     ErrorCode = "expired"             // the sign-in took too long, or came back twice or in another browser
-	CodeRefused     ErrorCode = "provider_refused"    // the provider said no, or its answer is not to be trusted
+	CodeDenied      ErrorCode = "access_denied"       // the person, or Entra, said no
+	CodeWrongTenant ErrorCode = "wrong_tenant"        // the account is of another tenant
+	CodeRefused     ErrorCode = "refused"             // the provider's answer is not to be trusted
 	CodeUnavailable ErrorCode = "unavailable"         // the provider or the database could not be reached
 	CodeDevAccount  ErrorCode = "dev_sign_in_account" // the account was made by the dev sign-in
 )
