@@ -82,7 +82,7 @@ func salesLines(f *filler) {
 				f.int("Line number", line+1)
 				f.day("Order date", d)
 				if shipped.After(lastDay) {
-					f.columns["Ship date"].AppendBlank()
+					f.blank("Ship date")
 				} else {
 					f.day("Ship date", shipped)
 				}
