@@ -29,7 +29,8 @@ type Binding struct {
 	Table, Name string
 }
 
-// A CallBinding is the function that a call calls: one of the three.
+// A CallBinding is the function that a call calls. More than one is set where a
+// function of the query has the name of another.
 type CallBinding struct {
 	Builtin *Function
 	Query   *Definition
@@ -206,7 +207,8 @@ type resolver struct {
 	measures  map[string]*queryDef
 	columns   map[string]map[string]*queryDef // by table and name
 	functions map[string]*queryDef
-	groups    []*RowType // what CURRENTGROUP gives
+	bodies    map[string]origins // of the functions of the model that are called
+	groups    []*RowType         // what CURRENTGROUP gives
 	mentioned map[string]bool
 }
 
@@ -220,6 +222,7 @@ func (ix *Index) resolver() *resolver {
 		locals: map[string][]local{}, global: map[string]local{},
 		tables: map[string]*queryDef{}, measures: map[string]*queryDef{},
 		columns: map[string]map[string]*queryDef{}, functions: map[string]*queryDef{},
+		bodies:    map[string]origins{},
 		mentioned: map[string]bool{},
 	}
 }
@@ -512,30 +515,36 @@ func isWord(n *Name) bool {
 }
 
 // name binds a bare or quoted name: a parameter or variable, a table of the
-// query, a table of the model, an enumeration word.
+// query, a table of the model. Enumeration words are taken before, by the
+// function that knows them.
 func (r *resolver) name(n *Name, e env) value {
+	//
+	// A name of the text hides one of the model only where it is written exactly
+	// so: models differ in whether letter case and width matter, and to some the
+	// two are different names.
 	key := knowledge.Fold(n.Value)
+	t := r.ix.tables[key]
 	if l := r.local(key); l != nil && !n.Quoted {
+		if t != nil && l.name != n.Value {
+			r.bindTable(n, t)
+			return tableOf(join(t.row, l.v.tableOr()))
+		}
 		r.res.Names[n] = Binding{Kind: l.kind, Name: l.name}
 		return l.v
 	}
 	if d := r.tables[key]; d != nil {
 		v := r.def(d)
-		if t := r.ix.tables[key]; t != nil && n.From.Offset < d.End() {
-			// Before its definition ends the name may still be the model's table.
+		// Before its definition ends the name may still be the model's table.
+		if t != nil && (d.Name != n.Value || n.From.Offset < d.End()) {
 			r.bindTable(n, t)
 			return tableOf(join(t.row, v.tableOr()))
 		}
 		r.res.Names[n] = Binding{Kind: BoundQueryTable, Name: d.Name}
 		return tableOf(v.tableOr())
 	}
-	if t := r.ix.tables[key]; t != nil {
+	if t != nil {
 		r.bindTable(n, t)
 		return tableOf(r.tableRow(key, t))
-	}
-	if isWord(n) {
-		r.res.Names[n] = Binding{Kind: BoundWord, Name: n.Value}
-		return value{}
 	}
 	r.unknown(n, "the name "+shorten(n.Value)+" is not known", r.nearestTable(n.Value))
 	return tableOf(openRow(origins{unknown: true}))
@@ -567,16 +576,9 @@ func (r *resolver) tableRow(key string, t *indexTable) *RowType {
 	return row
 }
 
-// ref binds T[x] or [x].
+// ref binds T[x] or [x], and T[x].[variation], whose values come from the same
+// column.
 func (r *resolver) ref(x *Ref, e env) value {
-	v := r.bindRef(x, e)
-	if x.Variation != "" {
-		v.from.unknown = true
-	}
-	return v
-}
-
-func (r *resolver) bindRef(x *Ref, e env) value {
 	name := knowledge.Fold(x.Name)
 	var found []Binding
 	var v value
@@ -638,7 +640,7 @@ func (r *resolver) bindRef(x *Ref, e env) value {
 			}
 		}
 		if len(found) == 0 && (r.ix.tables[table] != nil || r.tables[table] != nil) {
-			r.measure(name, add)
+			r.measure(x.Name, name, add)
 		}
 		if len(found) == 0 {
 			r.unknownRef(x, table)
@@ -653,16 +655,15 @@ func (r *resolver) bindRef(x *Ref, e env) value {
 			cols, more := s.row.find(name)
 			for _, c := range cols {
 				addRow(c)
+				certain = certain || !more && c.Name == x.Name
 			}
 			if more {
 				open = true
 				v.from = v.from.with(s.row.all())
-			} else if len(cols) > 0 {
-				certain = true
 			}
 		}
 		if !certain || open {
-			r.measure(name, add)
+			r.measure(x.Name, name, add)
 			if e.home != nil {
 				if id, ok := e.home.columns[name]; ok {
 					add(BoundColumn, r.ix.sources[id].Table, r.ix.sources[id].Name, r.ix.origin(id))
@@ -690,12 +691,14 @@ func (r *resolver) bindRef(x *Ref, e env) value {
 
 // measure adds the measures with a name: the query's before the model's, which it
 // replaces.
-func (r *resolver) measure(name string, add func(BindingKind, string, string, origins)) {
-	if d := r.measures[name]; d != nil {
+func (r *resolver) measure(written, folded string, add func(BindingKind, string, string, origins)) {
+	if d := r.measures[folded]; d != nil {
 		add(BoundQueryMeasure, d.Table, d.Name, r.def(d).scalar())
-		return
+		if d.Name == written {
+			return
+		}
 	}
-	if id, ok := r.ix.measures[name]; ok {
+	if id, ok := r.ix.measures[folded]; ok {
 		s := r.ix.sources[id]
 		add(BoundMeasure, s.Table, s.Name, r.ix.origin(id))
 	}

@@ -22,19 +22,28 @@ func unparen(x Expr) Expr {
 // the query, of the model, or of the language.
 func (r *resolver) call(c *Call, e env) value {
 	key := knowledge.Fold(c.Func)
-	if d := r.functions[key]; d != nil {
-		r.res.Calls[c] = CallBinding{Query: d.Definition}
-		v := r.def(d).scalar()
-		return tableOf(openRow(v.with(r.arguments(c, e))))
+	f, builtin := functionTable[key]
+	query, model := r.functions[key], r.ix.functions[key]
+	// A function of the text cannot hide one of the language or of the model from
+	// analysis: all that may be meant are bound.
+	if query != nil || model != nil {
+		b := CallBinding{Model: model}
+		if builtin {
+			b.Builtin = f
+		}
+		o := r.arguments(c, e)
+		if query != nil {
+			b.Query = query.Definition
+			o = o.with(r.def(query).scalar())
+		}
+		if model != nil {
+			o = o.with(r.modelFunction(key, model))
+		}
+		o.unknown = o.unknown || builtin
+		r.res.Calls[c] = b
+		return tableOf(openRow(o))
 	}
-	if f := r.ix.functions[key]; f != nil {
-		r.res.Calls[c] = CallBinding{Model: f}
-		v := r.arguments(c, e)
-		v.unknown = true
-		return tableOf(openRow(v))
-	}
-	f, ok := functionTable[key]
-	if !ok || f.Kind == StatementWord {
+	if !builtin || f.Kind == StatementWord {
 		r.unknown(c, "the function "+shorten(c.Func)+" is not known", r.nearestFunction(c.Func))
 		v := r.arguments(c, e)
 		v.unknown = true
@@ -48,6 +57,25 @@ func (r *resolver) call(c *Call, e env) value {
 		return v
 	}
 	return r.generic(f, c, e)
+}
+
+// modelFunction is where the values of a function of the model come from.
+func (r *resolver) modelFunction(key string, f *knowledge.Function) origins {
+	if o, ok := r.bodies[key]; ok {
+		return o
+	}
+	r.bodies[key] = origins{unknown: true} // what a recursive call sees
+	d, err := ParseFunction(f.Name, f.Expression)
+	if err != nil {
+		return r.bodies[key]
+	}
+	inner := r.ix.resolver()
+	inner.bodies = r.bodies
+	Walk(d, inner.mention)
+	o := inner.body(d).scalar()
+	o.unknown = o.unknown || len(inner.probs.list) > 0
+	r.bodies[key] = o
+	return o
 }
 
 // arguments evaluates the arguments of a user-defined function. Its body may
@@ -74,7 +102,7 @@ func (r *resolver) generic(f *Function, c *Call, e env) value {
 		}
 		v := r.arg(letter|0x20, a, e, row)
 		switch letter | 0x20 {
-		case 't', 'x':
+		case 't', 'x', 'o':
 			if v.row != nil {
 				row = v.row
 			}
@@ -104,8 +132,8 @@ func (r *resolver) arg(letter byte, a Expr, e env, row *RowType) value {
 	switch letter {
 	case 'r':
 		return r.eval(a, e.in(row))
-	case 'w':
-		if n, ok := unparen(a).(*Name); ok && isWord(n) && r.local(knowledge.Fold(n.Value)) == nil {
+	case 'w', 'o':
+		if n, ok := unparen(a).(*Name); ok && r.takesWord(n, letter) {
 			r.res.Names[n] = Binding{Kind: BoundWord, Name: n.Value}
 			return value{}
 		}
@@ -115,6 +143,13 @@ func (r *resolver) arg(letter byte, a Expr, e env, row *RowType) value {
 		}
 	}
 	return r.eval(a, e)
+}
+
+// takesWord tells whether n is an enumeration word here, where a word may stand
+// (w) or a word or a table (o).
+func (r *resolver) takesWord(n *Name, letter byte) bool {
+	key := knowledge.Fold(n.Value)
+	return isWord(n) && r.local(key) == nil && (letter == 'w' || r.tables[key] == nil && r.ix.tables[key] == nil)
 }
 
 // columnsOf gives the columns that an argument stands for: a reference is one
@@ -335,7 +370,7 @@ func (r *resolver) tableCall(f *Function, c *Call, e env) (value, bool) {
 					continue
 				}
 			}
-			v := r.eval(a, inner)
+			v := r.arg('o', a, inner, nil)
 			all = all.with(v.scalar())
 			if relation == nil && v.row != nil {
 				relation = v.row

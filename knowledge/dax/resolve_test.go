@@ -25,7 +25,7 @@ func shop() *knowledge.Model {
 		table("Date", "Date", "Year"),
 	}}
 	m.Tables[1].Measures = []knowledge.Measure{{Name: "Total", Expression: "SUM(Sales[Amount])"}, {Name: "Email", Expression: "COUNTROWS(Sales)"}}
-	m.Functions = []knowledge.Function{{Name: "Contact.Show", Expression: "( n ) => n"}}
+	m.Functions = []knowledge.Function{{Name: "Contact.Show", Expression: "( n : INT64 ) => MAXX(TOPN(n, Customer), Customer[Email])"}, {Name: "Contact.Broken", Expression: "?"}}
 	return m
 }
 
@@ -156,7 +156,7 @@ func TestWhereTheColumnsOfAResultComeFrom(t *testing.T) {
 		"EVALUATE SELECTCOLUMNS(Customer, \"Product[Name]\", [Email])":                                                                                                                "Product[Name] ← Customer[Email]",
 		"EVALUATE TOPN(1, VALUES(Date[Year]))":                                                                                                                                        "Date[Year] ← Date[Year]",
 		"DEFINE FUNCTION F = ( x ) => x & \"!\" EVALUATE ROW(\"a\", F(MAX(Customer[Email])))":                                                                                         "[a] ← Customer[Email]",
-		"EVALUATE ROW(\"a\", Contact.Show(1))":                                                                                                                                        "[a] ?",
+		"EVALUATE ROW(\"a\", Contact.Show(1), \"b\", Contact.Broken(1))":                                                                                                              "[a] ← Customer[Email], [b] ?",
 		"EVALUATE ROW(\"a\", IF(MAX(Sales[Amount]) > 1, MAX(Date[Year]), 0))":                                                                                                         "[a] ← Date[Year]",
 		"EVALUATE ROW(\"a\", CALCULATE(MAX(Date[Year]), Customer[Email] = \"x\"))":                                                                                                    "[a] ← Date[Year]",
 		"EVALUATE ROW(\"a\", TOCSV(Customer))":                                                                                                                                        "[a] ← Customer[CustomerKey] Customer[Name] Customer[Email] Customer[City]",

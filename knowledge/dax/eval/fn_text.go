@@ -1,0 +1,221 @@
+package eval
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pbmb/pbmb/knowledge/dax"
+	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
+)
+
+// textFunctions work on text. Positions count characters from 1.
+func textFunctions() map[string]function {
+	text := func(f func(string) string) function {
+		return plain(1, func(a []value.Value) value.Value {
+			if a[0].IsBlank() {
+				return a[0]
+			}
+			return value.OfText(f(a[0].String()))
+		})
+	}
+	return map[string]function{
+		"concatenate": plain(2, func(a []value.Value) value.Value { return value.Concat(a[0], a[1]) }),
+		"combinevalues": variadic(3, -1, func(a []value.Value) value.Value {
+			parts := make([]string, len(a)-1)
+			for i, v := range a[1:] {
+				parts[i] = v.String()
+			}
+			return value.OfText(strings.Join(parts, a[0].String()))
+		}),
+		"upper": text(strings.ToUpper),
+		"lower": text(strings.ToLower),
+		"trim": text(func(s string) string {
+			return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }), " ")
+		}),
+		"len": plain(1, func(a []value.Value) value.Value { return value.OfInt(int64(utf8.RuneCountInString(a[0].String()))) }),
+		"left": variadic(1, 2, func(a []value.Value) value.Value {
+			r := []rune(a[0].String())
+			return value.OfText(string(r[:min(count(a, 1, 1), len(r))]))
+		}),
+		"right": variadic(1, 2, func(a []value.Value) value.Value {
+			r := []rune(a[0].String())
+			return value.OfText(string(r[len(r)-min(count(a, 1, 1), len(r)):]))
+		}),
+		"mid": plain(3, func(a []value.Value) value.Value {
+			r := []rune(a[0].String())
+			start := whole(a[1])
+			if start < 1 {
+				fail(Evaluation, "An argument of function 'MID' has the wrong data type or has an invalid value.")
+			}
+			from := min(int(start)-1, len(r))
+			return value.OfText(string(r[from:min(from+count(a, 2, 0), len(r))]))
+		}),
+		"substitute": variadic(3, 4, substitute),
+		"replace": plain(4, func(a []value.Value) value.Value {
+			r := []rune(a[0].String())
+			start := whole(a[1])
+			if start < 1 {
+				fail(Evaluation, "An argument of function 'REPLACE' has the wrong data type or has an invalid value.")
+			}
+			from := min(int(start)-1, len(r))
+			to := min(from+count(a, 2, 0), len(r))
+			return value.OfText(string(r[:from]) + a[3].String() + string(r[to:]))
+		}),
+		"rept": plain(2, func(a []value.Value) value.Value {
+			n := count(a, 1, 0)
+			if n > 1<<20 {
+				fail(Evaluation, "The text of REPT would be too long.")
+			}
+			return value.OfText(strings.Repeat(a[0].String(), n))
+		}),
+		"search": scalarFunction(2, 4, func(c *compiler, s *scope, x *dax.Call) node { return c.position(s, x, false) }),
+		"find":   scalarFunction(2, 4, func(c *compiler, s *scope, x *dax.Call) node { return c.position(s, x, true) }),
+		"exact":  plain(2, func(a []value.Value) value.Value { return value.OfBool(a[0].String() == a[1].String()) }),
+		"containsstring": plain(2, func(a []value.Value) value.Value {
+			return value.OfBool(wildcard(value.FoldCase(a[0].String()), value.FoldCase(a[1].String()), 0) >= 0)
+		}),
+		"containsstringexact": plain(2, func(a []value.Value) value.Value {
+			return value.OfBool(strings.Contains(a[0].String(), a[1].String()))
+		}),
+		"value": plain(1, func(a []value.Value) value.Value {
+			if a[0].IsBlank() {
+				return a[0]
+			}
+			return must(value.Number(a[0]))
+		}),
+		"unichar": plain(1, func(a []value.Value) value.Value { return value.OfText(string(rune(whole(a[0])))) }),
+		"unicode": plain(1, func(a []value.Value) value.Value {
+			r, _ := utf8.DecodeRuneInString(a[0].String())
+			return value.OfInt(int64(r))
+		}),
+		"code": plain(1, func(a []value.Value) value.Value {
+			r, _ := utf8.DecodeRuneInString(a[0].String())
+			return value.OfInt(int64(r))
+		}),
+		"format": variadic(2, 3, func(a []value.Value) value.Value {
+			return value.OfText(value.Format(a[0], a[1].String()))
+		}),
+		"fixed": variadic(1, 3, func(a []value.Value) value.Value {
+			digits := 2
+			if len(a) > 1 && !a[1].IsBlank() {
+				digits = int(whole(a[1]))
+			}
+			plainDigits := len(a) > 2 && must(value.Truth(a[2]))
+			pattern := "#,##0"
+			if plainDigits {
+				pattern = "0"
+			}
+			v := roundTo(must(value.Number(a[0])).Float(), digits)
+			if digits > 0 {
+				pattern += "." + strings.Repeat("0", digits)
+			}
+			return value.OfText(value.Format(value.OfDouble(v), pattern))
+		}),
+	}
+}
+
+// count is an argument that must not be negative; missing ones have a default.
+func count(a []value.Value, i, missing int) int {
+	if i >= len(a) {
+		return missing
+	}
+	n := whole(a[i])
+	if n < 0 {
+		fail(Evaluation, "A number of characters cannot be negative.")
+	}
+	return int(min(n, 1<<30))
+}
+
+func substitute(a []value.Value) value.Value {
+	s, old, with := a[0].String(), a[1].String(), a[2].String()
+	if old == "" {
+		return value.OfText(s)
+	}
+	if len(a) < 4 {
+		return value.OfText(strings.ReplaceAll(s, old, with))
+	}
+	nth := whole(a[3])
+	for at, seen := 0, int64(0); ; {
+		i := strings.Index(s[at:], old)
+		if i < 0 {
+			return value.OfText(s)
+		}
+		at += i
+		if seen++; seen == nth {
+			return value.OfText(s[:at] + with + s[at+len(old):])
+		}
+		at += len(old)
+	}
+}
+
+// position is SEARCH, which knows wildcards and no letter case, and FIND, the
+// other way round.
+func (c *compiler) position(s *scope, x *dax.Call, exact bool) node {
+	what, in := c.scalarOf(s, x.Args[0]), c.scalarOf(s, x.Args[1])
+	start := constant(value.OfInt(1)).scalar
+	if len(x.Args) > 2 && x.Args[2] != nil {
+		start = c.scalarOf(s, x.Args[2])
+	}
+	var missing scalar
+	if len(x.Args) > 3 {
+		missing = c.scalarOf(s, x.Args[3])
+	}
+	return node{scalar: func(e *env) value.Value {
+		needle, text := what(e).String(), in(e).String()
+		from := int(whole(start(e))) - 1
+		at := -1
+		if r := []rune(text); from >= 0 && from <= len(r) {
+			if exact {
+				if i := strings.Index(string(r[from:]), needle); i >= 0 {
+					at = from + utf8.RuneCountInString(string(r[from:])[:i])
+				}
+			} else {
+				at = wildcard(value.FoldCase(text), value.FoldCase(needle), from)
+			}
+		}
+		if at >= 0 {
+			return value.OfInt(int64(at + 1))
+		}
+		if missing == nil {
+			fail(Evaluation, "The search Text provided to function '%s' could not be found in the given text.", strings.ToUpper(x.Func))
+		}
+		return missing(e)
+	}}
+}
+
+// wildcard finds a pattern with ? and * in text, from a character on; ~ takes
+// the meaning of what follows it away. It gives the character, or -1.
+func wildcard(text, pattern string, from int) int {
+	t, p := []rune(text), []rune(pattern)
+	for at := from; at <= len(t); at++ {
+		if matches(t[at:], p) {
+			return at
+		}
+	}
+	return -1
+}
+
+// matches says whether t starts with the pattern.
+func matches(t, p []rune) bool {
+	for len(p) > 0 {
+		switch {
+		case p[0] == '*':
+			for skip := 0; skip <= len(t); skip++ {
+				if matches(t[skip:], p[1:]) {
+					return true
+				}
+			}
+			return false
+		case p[0] == '~' && len(p) > 1 && (p[1] == '*' || p[1] == '?' || p[1] == '~'):
+			p = p[1:]
+			if len(t) == 0 || t[0] != p[0] {
+				return false
+			}
+		case len(t) == 0, p[0] != '?' && unicode.ToLower(t[0]) != unicode.ToLower(p[0]):
+			return false
+		}
+		t, p = t[1:], p[1:]
+	}
+	return true
+}

@@ -1,0 +1,501 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pbmb/pbmb/knowledge/dax"
+	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
+)
+
+// A period turns the dates of the filter context, ascending and at least one,
+// into the first and last day of another period.
+type period func(dates []time.Time) (from, to time.Time)
+
+// timeFunctions are the time intelligence: they move the filter on a date column.
+func timeFunctions() map[string]function {
+	all := map[string]function{
+		"calendar":             tableFunction(2, 2, (*compiler).calendar),
+		"calendarauto":         tableFunction(0, 1, (*compiler).calendarAuto),
+		"dateadd":              tableFunction(3, 3, (*compiler).dateAdd),
+		"parallelperiod":       tableFunction(3, 3, (*compiler).parallelPeriod),
+		"datesbetween":         tableFunction(3, 3, (*compiler).datesBetween),
+		"datesinperiod":        tableFunction(4, 4, (*compiler).datesInPeriod),
+		"sameperiodlastyear": tableFunction(1, 1, func(c *compiler, s *scope, x *dax.Call) node {
+			return c.shifted(s, x, constant(value.OfInt(-1)).scalar, "year")
+		}),
+		"firstdate": periodFunction(func(yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) { return d[0], d[0] }
+		}),
+		"lastdate": periodFunction(func(yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) { return d[len(d)-1], d[len(d)-1] }
+		}),
+		"previousday": periodFunction(func(yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) {
+				return d[0].AddDate(0, 0, -1), d[0].AddDate(0, 0, -1)
+			}
+		}),
+		"nextday": periodFunction(func(yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) {
+				last := d[len(d)-1]
+				return last.AddDate(0, 0, 1), last.AddDate(0, 0, 1)
+			}
+		}),
+	}
+	for _, unit := range []string{"month", "quarter", "year"} {
+		all["dates"+unit[:1]+"td"] = periodFunction(toDate(unit))
+		all["previous"+unit] = periodFunction(func(end yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) {
+				start := end.startOf(d[0], unit)
+				return end.startOf(start.AddDate(0, 0, -1), unit), start.AddDate(0, 0, -1)
+			}
+		})
+		all["next"+unit] = periodFunction(func(end yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) {
+				start := end.endOf(d[len(d)-1], unit).AddDate(0, 0, 1)
+				return start, end.endOf(start, unit)
+			}
+		})
+		all["startof"+unit] = edgeFunction(unit, false)
+		all["endof"+unit] = edgeFunction(unit, true)
+		all["total"+unit[:1]+"td"] = totalFunction(toDate(unit))
+		all["closingbalance"+unit] = totalFunction(func(end yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) {
+				last := end.endOf(d[len(d)-1], unit)
+				return last, last
+			}
+		})
+		all["openingbalance"+unit] = totalFunction(func(end yearEnd) period {
+			return func(d []time.Time) (time.Time, time.Time) {
+				before := end.startOf(d[0], unit).AddDate(0, 0, -1)
+				return before, before
+			}
+		})
+	}
+	return all
+}
+
+// toDate is from the start of the unit to the last date.
+func toDate(unit string) func(yearEnd) period {
+	return func(end yearEnd) period {
+		return func(d []time.Time) (time.Time, time.Time) {
+			last := d[len(d)-1]
+			return end.startOf(last, unit), last
+		}
+	}
+}
+
+// A yearEnd is the last day of the fiscal year; the zero value is December 31.
+type yearEnd struct {
+	month time.Month
+	day   int
+}
+
+// readYearEnd reads "6-30", "6/30", "June 30" and full dates.
+func (c *compiler) readYearEnd(x dax.Expr) yearEnd {
+	text, ok := c.textArg(x)
+	if !ok {
+		c.fail(x, Invalid, "The end of the year must be written as text, like \"6-30\".")
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '-' || r == '/' })
+	if len(parts) == 2 {
+		m, err1 := strconv.Atoi(parts[0])
+		d, err2 := strconv.Atoi(parts[1])
+		if err1 == nil && err2 == nil && m >= 1 && m <= 12 && d >= 1 && d <= 31 {
+			return yearEnd{time.Month(m), d}
+		}
+	}
+	if t, ok := value.ParseDate(text); ok {
+		return yearEnd{t.Month(), t.Day()}
+	}
+	if t, err := time.Parse("January 2", text); err == nil {
+		return yearEnd{t.Month(), t.Day()}
+	}
+	c.fail(x, Invalid, "The end of the year '%s' cannot be read.", text)
+	return yearEnd{}
+}
+
+func (end yearEnd) startOf(t time.Time, unit string) time.Time {
+	switch unit {
+	case "day":
+		return t
+	case "month":
+		return day(t.Year(), t.Month(), 1)
+	case "quarter":
+		return day(t.Year(), (t.Month()-1)/3*3+1, 1)
+	}
+	if end.month == 0 || end.month == 12 && end.day == 31 {
+		return day(t.Year(), 1, 1)
+	}
+	last := end.in(t.Year())
+	if t.After(last) {
+		return last.AddDate(0, 0, 1)
+	}
+	return end.in(t.Year()-1).AddDate(0, 0, 1)
+}
+
+// in is the end of the fiscal year in a calendar year: February 29 and 30 are
+// its last day where there are none.
+func (end yearEnd) in(year int) time.Time {
+	return day(year, end.month, min(end.day, day(year, end.month+1, 0).Day()))
+}
+
+func (end yearEnd) endOf(t time.Time, unit string) time.Time {
+	start := end.startOf(t, unit)
+	switch unit {
+	case "day":
+		return t
+	case "month":
+		return addMonths(start, 1).AddDate(0, 0, -1)
+	case "quarter":
+		return addMonths(start, 3).AddDate(0, 0, -1)
+	}
+	if end.month == 0 || end.month == 12 && end.day == 31 {
+		return day(start.Year(), 12, 31)
+	}
+	if next := end.in(start.Year()); !next.Before(start) {
+		return next
+	}
+	return end.in(start.Year() + 1)
+}
+
+// A dateSource is an argument that gives dates: a date column, or a table of one.
+type dateSource struct {
+	table  tableFn
+	schema *schema
+	col    *modelColumn // nil where the dates are not those of a column
+}
+
+func (c *compiler) dateSource(s *scope, x dax.Expr) dateSource {
+	table, sc := c.columnTable(s, x)
+	src := dateSource{table: table, schema: sc, col: sc.cols[0].lineage}
+	if src.col != nil && src.col.data.Kind != value.Date {
+		c.fail(x, Invalid, "A column containing dates was expected; %s has another type.", src.col)
+	}
+	return src
+}
+
+// dates is the dates of the source in the filter context, ascending.
+func (src dateSource) dates(e *env) []time.Time {
+	rel := src.table(e)
+	dates := make([]time.Time, 0, rel.n)
+	for i := range rel.n {
+		if v := rel.at(0, i); !v.IsBlank() {
+			dates = append(dates, value.SerialTime(math.Floor(v.Float())))
+		}
+	}
+	slices.SortFunc(dates, time.Time.Compare)
+	return slices.CompactFunc(dates, time.Time.Equal)
+}
+
+// between is the dates of the column from one day to another, both included.
+func (src dateSource) between(from, to time.Time) *relation {
+	if src.col == nil {
+		rel := newRelation(src.schema)
+		for t := from; !t.After(to) && rel.n <= maxSeries; t = t.AddDate(0, 0, 1) {
+			rel.addRow(value.OfTime(t))
+		}
+		return rel
+	}
+	first, last := value.Serial(from), value.Serial(to)
+	ids := []int32{}
+	for id, v := range src.col.data.Values() {
+		if f := math.Floor(v.Float()); !v.IsBlank() && f >= first && f <= last {
+			ids = append(ids, int32(id))
+		}
+	}
+	return idsRelation(src.schema, ids)
+}
+
+// having is the dates of the column that are in the list.
+func (src dateSource) having(dates []time.Time) *relation {
+	if src.col == nil {
+		rel := newRelation(src.schema)
+		for _, t := range dates {
+			rel.addRow(value.OfTime(t))
+		}
+		return rel
+	}
+	ids := []int32{}
+	for _, t := range dates {
+		if id, ok := src.col.data.Find(value.OfTime(t)); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return idsRelation(src.schema, slices.Compact(ids))
+}
+
+// periodFunction is a function of dates, and perhaps of the end of the year.
+func periodFunction(make func(yearEnd) period) function {
+	return tableFunction(1, 2, func(c *compiler, s *scope, x *dax.Call) node {
+		src := c.dateSource(s, x.Args[0])
+		var end yearEnd
+		if len(x.Args) > 1 {
+			end = c.readYearEnd(x.Args[1])
+		}
+		move := make(end)
+		return node{schema: src.schema, table: func(e *env) *relation {
+			dates := src.dates(e)
+			if len(dates) == 0 {
+				return src.having(nil)
+			}
+			return src.between(move(dates))
+		}}
+	})
+}
+
+// edgeFunction is STARTOFMONTH and the like: the first or last date that the
+// column has in the period.
+func edgeFunction(unit string, last bool) function {
+	return tableFunction(1, 2, func(c *compiler, s *scope, x *dax.Call) node {
+		src := c.dateSource(s, x.Args[0])
+		var end yearEnd
+		if len(x.Args) > 1 {
+			end = c.readYearEnd(x.Args[1])
+		}
+		return node{schema: src.schema, table: func(e *env) *relation {
+			dates := src.dates(e)
+			if len(dates) == 0 {
+				return src.having(nil)
+			}
+			at := dates[0]
+			if last {
+				at = dates[len(dates)-1]
+			}
+			inside := dateSource{table: func(*env) *relation {
+				return src.between(end.startOf(at, unit), end.endOf(at, unit))
+			}}.dates(e)
+			if last {
+				return src.having(inside[len(inside)-1:])
+			}
+			return src.having(inside[:1])
+		}}
+	})
+}
+
+// totalFunction is TOTALYTD and the like: an expression over the moved dates,
+// with one more filter and the end of the year as options.
+func totalFunction(make func(yearEnd) period) function {
+	return scalarFunction(2, 4, func(c *compiler, s *scope, x *dax.Call) node {
+		of := c.scalarOf(s, x.Args[0])
+		src := c.dateSource(s, x.Args[1])
+		var end yearEnd
+		var filters []modifier
+		for _, arg := range x.Args[2:] {
+			switch arg.(type) {
+			case nil:
+			case *dax.Text:
+				end = c.readYearEnd(arg)
+			default:
+				filters = append(filters, c.modifier(s, arg))
+			}
+		}
+		move := make(end)
+		filters = append(filters, modifier{filters: func(e *env) []filter {
+			dates := src.dates(e)
+			if len(dates) == 0 {
+				return src.having(nil).filters()
+			}
+			return src.between(move(dates)).filters()
+		}})
+		return node{scalar: func(e *env) value.Value {
+			return of(e.within(e.modified(filters)))
+		}}
+	})
+}
+
+// shifted is DATEADD: every date moved. A month that is there as a whole moves
+// to a whole month, however long.
+func (c *compiler) shifted(s *scope, x *dax.Call, by scalar, unit string) node {
+	src := c.dateSource(s, x.Args[0])
+	return node{schema: src.schema, table: func(e *env) *relation {
+		n := int(whole(by(e)))
+		dates := src.dates(e)
+		var moved []time.Time
+		if unit == "day" || unit == "week" {
+			if unit == "week" {
+				n *= 7
+			}
+			for _, d := range dates {
+				moved = append(moved, d.AddDate(0, 0, n))
+			}
+			return src.having(moved)
+		}
+		n *= map[string]int{"month": 1, "quarter": 3, "year": 12}[unit]
+		perMonth := map[time.Time]int{}
+		for _, d := range dates {
+			perMonth[day(d.Year(), d.Month(), 1)]++
+		}
+		for _, d := range dates {
+			moved = append(moved, addMonths(d, n))
+		}
+		for first, count := range perMonth {
+			if count < day(first.Year(), first.Month()+1, 0).Day() {
+				continue
+			}
+			start := addMonths(first, n)
+			for t := start; t.Month() == start.Month(); t = t.AddDate(0, 0, 1) {
+				moved = append(moved, t)
+			}
+		}
+		slices.SortFunc(moved, time.Time.Compare)
+		return src.having(slices.CompactFunc(moved, time.Time.Equal))
+	}}
+}
+
+// unitArg is DAY, MONTH, QUARTER or YEAR.
+func (c *compiler) unitArg(x *dax.Call, i int) string {
+	switch word := c.word(x.Args[i]); word {
+	case "day", "month", "quarter", "year":
+		return word
+	}
+	c.fail(x.Args[i], Invalid, "The interval of %s must be DAY, MONTH, QUARTER or YEAR.", x.Func)
+	return ""
+}
+
+func (c *compiler) dateAdd(s *scope, x *dax.Call) node {
+	return c.shifted(s, x, c.scalarOf(s, x.Args[1]), c.unitArg(x, 2))
+}
+
+// parallelPeriod moves to whole periods.
+func (c *compiler) parallelPeriod(s *scope, x *dax.Call) node {
+	src := c.dateSource(s, x.Args[0])
+	by, unit := c.scalarOf(s, x.Args[1]), c.unitArg(x, 2)
+	months := map[string]int{"month": 1, "quarter": 3, "year": 12}[unit]
+	return node{schema: src.schema, table: func(e *env) *relation {
+		dates := src.dates(e)
+		if len(dates) == 0 {
+			return src.having(nil)
+		}
+		n := int(whole(by(e))) * months
+		from := addMonths(yearEnd{}.startOf(dates[0], unit), n)
+		to := addMonths(yearEnd{}.startOf(dates[len(dates)-1], unit), n)
+		return src.between(from, yearEnd{}.endOf(to, unit))
+	}}
+}
+
+// datesBetween is DATESBETWEEN. A blank bound is that of the column.
+func (c *compiler) datesBetween(s *scope, x *dax.Call) node {
+	src := c.dateSource(s, x.Args[0])
+	from, to := c.scalarOf(s, x.Args[1]), c.scalarOf(s, x.Args[2])
+	return node{schema: src.schema, table: func(e *env) *relation {
+		first, last := day(1, 1, 1), day(9999, 12, 31)
+		if v := from(e); !v.IsBlank() {
+			first = clock(v)
+		}
+		if v := to(e); !v.IsBlank() {
+			last = clock(v)
+		}
+		return src.between(first, last)
+	}}
+}
+
+// datesInPeriod is DATESINPERIOD ( dates, start, number, unit ).
+func (c *compiler) datesInPeriod(s *scope, x *dax.Call) node {
+	src := c.dateSource(s, x.Args[0])
+	from, by, unit := c.scalarOf(s, x.Args[1]), c.scalarOf(s, x.Args[2]), c.unitArg(x, 3)
+	return node{schema: src.schema, table: func(e *env) *relation {
+		v := from(e)
+		n := int(whole(by(e)))
+		if v.IsBlank() || n == 0 {
+			return src.having(nil)
+		}
+		start := clock(v)
+		end := start.AddDate(0, 0, n)
+		if unit != "day" {
+			months := n * map[string]int{"month": 1, "quarter": 3, "year": 12}[unit]
+			end = addMonths(start, months)
+			// A period back from the last day of a month starts on a first.
+			if months < 0 && start.AddDate(0, 0, 1).Day() == 1 {
+				end = day(end.Year(), end.Month()+1, 0)
+			}
+		}
+		if n > 0 {
+			return src.between(start, end.AddDate(0, 0, -1))
+		}
+		return src.between(end.AddDate(0, 0, 1), start)
+	}}
+}
+
+func calendarRelation(sc *schema, from, to time.Time) *relation {
+	rel := newRelation(sc)
+	if to.Sub(from).Hours()/24 > maxSeries {
+		fail(Evaluation, "The calendar would have more than %d days.", maxSeries)
+	}
+	for t := from; !t.After(to); t = t.AddDate(0, 0, 1) {
+		rel.addRow(value.OfTime(t))
+	}
+	return rel
+}
+
+func (c *compiler) calendar(s *scope, x *dax.Call) node {
+	from, to := c.scalarOf(s, x.Args[0]), c.scalarOf(s, x.Args[1])
+	sc := &schema{cols: []colMeta{{name: "Date"}}}
+	return node{schema: sc, table: func(e *env) *relation {
+		a, b := from(e), to(e)
+		if a.IsBlank() || b.IsBlank() {
+			fail(Evaluation, "The start date or end date in Calendar function can not be Blank value.")
+		}
+		first, last := value.SerialTime(math.Floor(must(value.Number(a)).Float())), clock(b)
+		if last.Before(first) {
+			fail(Evaluation, "The start date in Calendar function can not be later than the end date.")
+		}
+		return calendarRelation(sc, first, last)
+	}}
+}
+
+// calendarAuto covers the years of all dates that the model has loaded.
+func (c *compiler) calendarAuto(s *scope, x *dax.Call) node {
+	month := constant(value.OfInt(12)).scalar
+	if len(x.Args) > 0 {
+		month = c.scalarOf(s, x.Args[0])
+	}
+	sc := &schema{cols: []colMeta{{name: "Date"}}}
+	return node{schema: sc, table: func(e *env) *relation {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, t := range e.q.e.tables {
+			if t.def.Expression != "" {
+				continue
+			}
+			for _, col := range t.columns {
+				if col.expr != nil || col.data == nil || col.data.Kind != value.Date {
+					continue
+				}
+				for _, v := range col.data.Values()[1:] {
+					low, high = min(low, v.Float()), max(high, v.Float())
+				}
+			}
+		}
+		if low > high {
+			fail(Evaluation, "CALENDARAUTO function can not find a base column of DateTime type in the model.")
+		}
+		m := time.Month(whole(month(e)))
+		end := yearEnd{m, 31}
+		first := end.startOf(value.SerialTime(math.Floor(low)), "year")
+		last := end.endOf(value.SerialTime(math.Floor(high)), "year")
+		return calendarRelation(sc, first, last)
+	}}
+}
+
+// isDateKey says whether a filter on the column stands for one on its whole
+// table: the key of a date table, on which time intelligence works, or a date
+// that relationships lead to.
+func (c *modelColumn) isDateKey() bool {
+	if c.data == nil || c.data.Kind != value.Date {
+		return false
+	}
+	if c.def != nil && c.def.Key {
+		return true
+	}
+	for _, r := range c.table.in {
+		if r.to == c {
+			return true
+		}
+	}
+	return false
+}
+
