@@ -144,34 +144,41 @@ func (c *compiler) under(s *scope, args []dax.Expr) func(*env) *filterContext {
 			all = append(all, c.modifier(s, arg))
 		}
 	}
-	return func(e *env) *filterContext {
-		computed := make([][]filter, len(all))
-		for i, m := range all {
-			if m.filters != nil {
-				computed[i] = m.filters(e)
-			}
+	return func(e *env) *filterContext { return e.modified(all) }
+}
+
+// modified is the filter context that modifiers make of e's, row contexts
+// included.
+func (e *env) modified(all []modifier) *filterContext {
+	computed := make([][]filter, len(all))
+	for i, m := range all {
+		if m.filters != nil {
+			computed[i] = m.filters(e)
 		}
-		f := e.transition()
-		for _, m := range all {
-			if m.change != nil {
-				f = m.change(e, f)
-			}
-		}
-		// All filters are put in at once: two on one column both hold.
-		var override []filter
-		for i, m := range all {
-			if !m.keep {
-				override = append(override, computed[i]...)
-			}
-		}
-		f = f.override(override...)
-		for i, m := range all {
-			if m.keep {
-				f = f.and(computed[i]...)
-			}
-		}
-		return f
 	}
+	f := e.transition()
+	for _, m := range all {
+		if m.change != nil {
+			f = m.change(e, f)
+		}
+	}
+	// All filters are put in at once: two on one column both hold.
+	var override, keep []filter
+	for i, m := range all {
+		if m.keep {
+			keep = append(keep, computed[i]...)
+		} else {
+			override = append(override, computed[i]...)
+		}
+	}
+	for _, one := range override {
+		// A filter on the dates of a date table takes the place of all filters on
+		// that table: that is how time intelligence leaves the current month.
+		if v, ok := one.(*valueFilter); ok && v.col.isDateKey() {
+			f = f.without(func(c *modelColumn) bool { return c.table == v.col.table })
+		}
+	}
+	return f.override(override...).and(keep...)
 }
 
 // within is e under another filter context.

@@ -35,7 +35,7 @@ type env struct {
 	live   int // frames from here on are turned into filters by the next context transition
 	vars   []variable
 
-	// The measure that a calculation item is applied to, and its table.
+	// The measure that a calculation item is applied to.
 	selected *measure
 }
 

@@ -27,6 +27,8 @@ type Engine struct {
 	models        map[string]*dax.Definition // the model's own functions, by folded name
 	unsupported   []string
 
+	calculationGroups []*calculationGroup
+
 	// loading is set while New computes, which is when asking for a column may
 	// compute it.
 	loading *query
@@ -123,6 +125,9 @@ func (e *Engine) newTable(def *knowledge.Table, rows *Rows) (*table, error) {
 	}
 	for _, c := range given {
 		return nil, fmt.Errorf("the rows of %s have a column %s, which the table has not", def.Name, c.Name)
+	}
+	if len(def.Items) > 0 {
+		e.addItems(t, rows == nil)
 	}
 	for i := range def.Measures {
 		m := &def.Measures[i]
@@ -391,7 +396,7 @@ func (e *Engine) needColumn(c *modelColumn) {
 	c.state = working
 	err := c.err
 	if err == nil {
-		err = e.try(func() { c.data = e.loading.computeColumn(c) })
+		err = e.try(func() { c.data = e.loading.computeColumn(c, nil) })
 	}
 	if err != nil {
 		c.state, c.err = failed, err
@@ -400,11 +405,12 @@ func (e *Engine) needColumn(c *modelColumn) {
 	c.state = done
 }
 
-// computeColumn is the values of a calculated column, the blank row included.
-func (q *query) computeColumn(c *modelColumn) *column.Column {
+// computeColumn is the values of a calculated column, the blank row included. A
+// column of a query can use the variables around it.
+func (q *query) computeColumn(c *modelColumn, around *scope) *column.Column {
 	comp := &compiler{q: q, name: c.String()}
 	sc := q.schema(c.table)
-	run := comp.scalarOf((*scope)(nil).row(sc), c.expr)
+	run := comp.scalarOf(around.row(sc), c.expr)
 	kind := value.Blank
 	if c.def != nil && c.def.DataType != "" {
 		kind = column.KindOf(c.def.DataType)

@@ -129,7 +129,7 @@ func weekNumber(a []value.Value) value.Value {
 		first = (kind - 10) % 7
 	}
 	start := (int64(day(t.Year(), 1, 1).Weekday()) - first + 7) % 7
-	return value.OfInt((int64(t.YearDay()) - 1 + start)/7 + 1)
+	return value.OfInt((int64(t.YearDay())-1+start)/7 + 1)
 }
 
 // dateDiff counts the boundaries between two dates.

@@ -264,7 +264,7 @@ func (c *compiler) selectedMeasure(*scope, *dax.Call) node {
 		if m == nil {
 			fail(Evaluation, "SELECTEDMEASURE can only be used in a calculation item.")
 		}
-		return m.plain(e, e.transition())
+		return m.compute(e, e.transition())
 	}}
 }
 

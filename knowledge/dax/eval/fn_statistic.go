@@ -16,7 +16,7 @@ func statisticFunctions() map[string]function {
 		return func(v []float64) (float64, bool) { return variance(v, sample, root) }
 	}
 	for name, f := range map[string]func([]float64) (float64, bool){
-		"median": func(v []float64) (float64, bool) { return percentile(v, 0.5, true) },
+		"median":  func(v []float64) (float64, bool) { return percentile(v, 0.5, true) },
 		"stdev.p": deviation(false, true), "stdev.s": deviation(true, true),
 		"var.p": deviation(false, false), "var.s": deviation(true, false),
 		"geomean": geometricMean,

@@ -18,12 +18,12 @@ type period func(dates []time.Time) (from, to time.Time)
 // timeFunctions are the time intelligence: they move the filter on a date column.
 func timeFunctions() map[string]function {
 	all := map[string]function{
-		"calendar":             tableFunction(2, 2, (*compiler).calendar),
-		"calendarauto":         tableFunction(0, 1, (*compiler).calendarAuto),
-		"dateadd":              tableFunction(3, 3, (*compiler).dateAdd),
-		"parallelperiod":       tableFunction(3, 3, (*compiler).parallelPeriod),
-		"datesbetween":         tableFunction(3, 3, (*compiler).datesBetween),
-		"datesinperiod":        tableFunction(4, 4, (*compiler).datesInPeriod),
+		"calendar":       tableFunction(2, 2, (*compiler).calendar),
+		"calendarauto":   tableFunction(0, 1, (*compiler).calendarAuto),
+		"dateadd":        tableFunction(3, 3, (*compiler).dateAdd),
+		"parallelperiod": tableFunction(3, 3, (*compiler).parallelPeriod),
+		"datesbetween":   tableFunction(3, 3, (*compiler).datesBetween),
+		"datesinperiod":  tableFunction(4, 4, (*compiler).datesInPeriod),
 		"sameperiodlastyear": tableFunction(1, 1, func(c *compiler, s *scope, x *dax.Call) node {
 			return c.shifted(s, x, constant(value.OfInt(-1)).scalar, "year")
 		}),
@@ -498,4 +498,3 @@ func (c *modelColumn) isDateKey() bool {
 	}
 	return false
 }
-

@@ -35,6 +35,8 @@ type query struct {
 
 	propagated map[propagation]*column.Rows
 	remembered int
+
+	items map[*itemDef]*calculationItem // that were used
 }
 
 // A measure is a measure in a query.
@@ -59,6 +61,7 @@ func (e *Engine) newQuery(ctx context.Context, as Identity) *query {
 		schemas:    map[*table]*schema{},
 		whole:      map[*table]*column.Rows{},
 		propagated: map[propagation]*column.Rows{},
+		items:      map[*itemDef]*calculationItem{},
 	}
 }
 
@@ -213,7 +216,14 @@ func (c *compiler) at(at dax.Node, f func()) {
 }
 
 func (m *measure) compute(e *env, f *filterContext) value.Value {
-	inner := env{q: e.q, filter: f, selected: e.selected}
+	for _, g := range e.q.e.calculationGroups {
+		if f.covers(g.column) {
+			if item := g.item(e.q, f); item != nil {
+				return item.apply(e.q, m, f.without(func(c *modelColumn) bool { return c == g.column }))
+			}
+		}
+	}
+	inner := env{q: e.q, filter: f}
 	if m.slots > 0 {
 		inner.vars = make([]variable, m.slots)
 	}
@@ -258,7 +268,7 @@ func (q *query) define(c *compiler, e *env, definitions []dax.Definition) {
 		case dax.DefineColumn:
 			t := c.tableNamed(d, d.Table)
 			col := &modelColumn{table: t, name: d.Name, folded: knowledge.Fold(d.Name), expr: d.Value, state: done}
-			col.data = q.computeColumn(col)
+			col.data = q.computeColumn(col, q.globals)
 			q.columns[t] = append(q.columns[t], col)
 			delete(q.schemas, t)
 		case dax.DefineVar:

@@ -1,0 +1,175 @@
+package eval
+
+import (
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/dax"
+	"github.com/pbmb/pbmb/knowledge/dax/eval/column"
+	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
+)
+
+// secure works out what the person of the query may see. Rows and elements that
+// they may not see do not exist for anything that comes after.
+func (q *query) secure() {
+	if q.as.Unrestricted || len(q.e.model.Roles) == 0 {
+		return
+	}
+	roles := q.roles()
+	if len(roles) == 0 {
+		fail(Refused, "The user is in no role of the model '%s', and sees none of its data.", q.e.model.Name)
+	}
+	// Rules are compiled before anything is hidden: a rule may use what its
+	// readers do not see.
+	own := map[*table]*column.Rows{}
+	for _, t := range q.e.tables {
+		if rows := q.allowedBy(roles, t); rows != nil {
+			own[t] = rows
+		}
+	}
+	q.allowed = q.spread(own)
+	q.hidden, q.hiddenColumns = q.e.hide(roles)
+	q.measures = map[string]*measure{} // they were compiled while nothing was hidden
+	q.schemas = map[*table]*schema{}
+	q.propagated = map[propagation]*column.Rows{}
+}
+
+// roles is the roles of the model that the person is in.
+func (q *query) roles() []*knowledge.Role {
+	var roles []*knowledge.Role
+	for i := range q.e.model.Roles {
+		for _, name := range q.as.Roles {
+			if knowledge.Fold(name) == knowledge.Fold(q.e.model.Roles[i].Name) {
+				roles = append(roles, &q.e.model.Roles[i])
+				break
+			}
+		}
+	}
+	return roles
+}
+
+// allowedBy is the rows of t that the rules of one of the roles let through; nil
+// where a role has no rule for t, so that all of it can be seen. A role that
+// hides the table shows none of its rows either.
+func (q *query) allowedBy(roles []*knowledge.Role, t *table) *column.Rows {
+	set := column.NewBitmap(t.size())
+	for _, role := range roles {
+		var rule string
+		for _, p := range role.Tables {
+			if knowledge.Fold(p.Table) == knowledge.Fold(t.name) {
+				rule = p.Filter
+			}
+		}
+		if rule == "" {
+			return nil
+		}
+		q.admit(set, role, t, rule)
+	}
+	return set.Rows()
+}
+
+// admit adds the rows of t for which a rule is true. A rule that cannot be read
+// or computed fails the query: it must not show anything by mistake.
+func (q *query) admit(set *column.Bitmap, role *knowledge.Role, t *table, rule string) {
+	x, err := dax.ParseExpr(rule)
+	if err != nil {
+		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be read: %s", role.Name, t.name, err)
+	}
+	sc := q.schema(t)
+	c := &compiler{q: q, name: role.Name}
+	var cond scalar
+	if err := q.e.try(func() { cond = c.scalarOf((*scope)(nil).row(sc), x) }); err != nil {
+		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be used: %s", role.Name, t.name, err)
+	}
+	rows := make([]int32, t.size())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	e := q.env(c.slots)
+	e.each(baseRelation(sc, rows), func(i int) {
+		// An error hides the row, as FALSE and BLANK do.
+		if v, ok := attempt(e, cond); ok && v.Kind() != value.Text && must(value.Truth(v)) {
+			set.Add(int32(i))
+		}
+	})
+}
+
+// spread follows the active relationships: a row of the many side is visible
+// where the row that it lands on is. Rules flow the other way too where the
+// relationship says so.
+func (q *query) spread(own map[*table]*column.Rows) map[*table]*column.Rows {
+	allowed := map[*table]*column.Rows{}
+	for _, t := range q.e.tables {
+		if rows := q.securedRows(own, t, nil, nil); rows != nil {
+			allowed[t] = rows
+		}
+	}
+	return allowed
+}
+
+// securedRows is the visible rows of t, asked for over a relationship; nil for
+// all of them.
+func (q *query) securedRows(own map[*table]*column.Rows, t *table, over *relationship, path []*table) *column.Rows {
+	for _, before := range path {
+		if before == t {
+			return nil
+		}
+	}
+	path = append(path[:len(path):len(path)], t)
+	rows := own[t]
+	and := func(more *column.Rows) {
+		if rows == nil {
+			rows = more
+		} else {
+			rows = rows.And(more)
+		}
+	}
+	for _, r := range t.out {
+		if r == over || r.def.Inactive {
+			continue
+		}
+		if there := q.securedRows(own, r.to.table, r, path); there != nil {
+			and(r.down(there))
+		}
+	}
+	for _, r := range t.in {
+		if r == over || r.def.Inactive || !r.def.BothSecure && !r.one() {
+			continue
+		}
+		if there := q.securedRows(own, r.from.table, r, path); there != nil {
+			and(r.up(there))
+		}
+	}
+	return rows
+}
+
+// hide is the tables and columns that none of the roles shows.
+func (e *Engine) hide(roles []*knowledge.Role) (map[*table]bool, map[*modelColumn]bool) {
+	tables, columns := map[*table]int{}, map[*modelColumn]int{}
+	for _, role := range roles {
+		for _, p := range role.Tables {
+			t := e.byName[knowledge.Fold(p.Table)]
+			if t == nil {
+				continue
+			}
+			if p.Hidden {
+				tables[t]++
+				for _, c := range t.columns {
+					columns[c]++
+				}
+				continue
+			}
+			for _, name := range p.HiddenColumns {
+				if c := t.column(knowledge.Fold(name)); c != nil {
+					columns[c]++
+				}
+			}
+		}
+	}
+	hidden, hiddenColumns := map[*table]bool{}, map[*modelColumn]bool{}
+	for t, n := range tables {
+		hidden[t] = n == len(roles)
+	}
+	for c, n := range columns {
+		hiddenColumns[c] = n == len(roles)
+	}
+	return hidden, hiddenColumns
+}
