@@ -162,7 +162,7 @@ func (f *fixture) Session(r *http.Request) (*policies.Principal, error) {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{T: t, db: postgrestest.New(t), graph: &graph{groups: []string{grp}}, at: time.Now(), people: map[string]*policies.Principal{}}
+	f := &fixture{T: t, db: postgrestest.New(t), graph: &graph{groups: []string{grp}}, at: time.Now().Truncate(time.Second), people: map[string]*policies.Principal{}}
 	f.entra = &entra{now: f.now, live: map[string]string{}}
 	v, err := vault.FromFile(filepath.Join(t.TempDir(), "identity"))
 	if err != nil {
@@ -170,7 +170,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	for _, name := range []string{"a", "b"} {
 		var id string
-		f.db.QueryRow("insert into person (email, name) values ($1, $1) returning id::text", []any{name + "@sample.example"}, &id)
+		f.db.QueryRow("insert into person (email, name) values ($1 || '@sample.example', $1) returning id::text", []any{name}, &id)
 		var session string
 		f.db.QueryRow("select gen_random_uuid()::text", nil, &session)
 		f.people[name] = &policies.Principal{Kind: policies.Person, ID: id, Name: name, Via: policies.ViaBrowser, Credential: session}

@@ -25,10 +25,10 @@ type Client struct {
 }
 
 // New returns a client for the service at address, such as
-// https://graph.microsoft.com. Time and size limits are those of h, which comes
+// https://graph.microsoft.com/v1.0. Time and size limits are those of h, which comes
 // from internal/fetch.
 func New(address string, h *http.Client) *Client {
-	return &Client{base: strings.TrimRight(address, "/") + "/v1.0", http: h}
+	return &Client{base: strings.TrimRight(address, "/"), http: h}
 }
 
 // An Error is a refusal by Graph.

@@ -23,7 +23,7 @@ func newClient(t *testing.T, h http.Handler) (*graph.Client, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return graph.New(s.URL, c), s.URL
+	return graph.New(s.URL+"/v1.0", c), s.URL
 }
 
 func TestMe(t *testing.T) {

@@ -29,10 +29,11 @@ type Client struct {
 	http *http.Client
 }
 
-// New returns a client for the service at address, such as https://api.powerbi.com.
-// Time and size limits are those of h, which comes from internal/fetch.
+// New returns a client for the service at address, such as
+// https://api.powerbi.com/v1.0/myorg. Time and size limits are those of h, which
+// comes from internal/fetch.
 func New(address string, h *http.Client) *Client {
-	return &Client{base: strings.TrimRight(address, "/") + "/v1.0/myorg", http: h}
+	return &Client{base: strings.TrimRight(address, "/"), http: h}
 }
 
 // An Error is a refusal by Power BI, with a status of its own or inside a 200.

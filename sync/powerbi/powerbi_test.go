@@ -27,7 +27,7 @@ func newClient(t *testing.T, h http.HandlerFunc) *powerbi.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return powerbi.New(s.URL, c)
+	return powerbi.New(s.URL+"/v1.0/myorg", c)
 }
 
 func answering(status int, header http.Header, body string) http.HandlerFunc {
