@@ -1,0 +1,5 @@
+package vault
+
+import (
+	_ "filippo.io/age"
+)

@@ -1,0 +1,5 @@
+package clock
+
+import (
+	_ "time"
+)

@@ -1,0 +1,27 @@
+package operation
+
+type Operation[In, Out any] struct {
+	Name   string
+	Handle func(In) (Out, error)
+}
+
+type Def struct{ handle func(any) (any, error) }
+
+func (o Operation[In, Out]) Def() *Def {
+	d := &Def{}
+	d.handle = func(in any) (any, error) { return o.Handle(in.(In)) }
+	return d
+}
+
+type Guard struct{}
+
+func (g *Guard) run(d *Def, in any) (any, error) { return d.handle(in) }
+
+func (g *Guard) Call(d *Def, in any) (any, error) { return g.run(d, in) }
+
+func Quick(d *Def, in any) (any, error) { return d.handle(in) } // want "Quick is not the guard"
+
+func (g *Guard) Skip(d *Def, in any) (any, error) {
+	run := d.handle // want "Guard.Skip is not the guard"
+	return run(in)
+}

@@ -1,0 +1,5 @@
+package token
+
+import (
+	_ "time"
+)

@@ -1,0 +1,5 @@
+package cerbostest
+
+import (
+	_ "testing"
+)
