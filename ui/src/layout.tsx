@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { getMe } from "./api/operations";
+import { ConnectOutcome } from "./connectoutcome";
 import { MeContext } from "./me";
 import { useAddress } from "./router";
 import { SearchBox } from "./searchbox";
@@ -7,16 +8,17 @@ import { Brand } from "./ui/brand";
 import { useLoad } from "./useload";
 
 const links = [
-  ["/", "Datasets"],
-  ["/admin/pii", "Personal data"],
-  ["/admin/audit", "Audit"],
-  ["/me", "You"],
-] as const;
+  { to: "/", name: "Datasets", admin: false },
+  { to: "/admin/pii", name: "Personal data", admin: true },
+  { to: "/admin/audit", name: "Audit", admin: true },
+  { to: "/me", name: "You", admin: false },
+];
 
 // Layout is the frame of the screens for people who have signed in.
 export function Layout({ children }: { children: ComponentChildren }) {
   const { path } = useAddress();
   const me = useLoad(getMe, "me");
+  const isAdmin = me.state === "done" && me.data.roles.includes("admin");
   return (
     <MeContext.Provider value={me.state === "done" ? me.data : undefined}>
       <a class="skip" href="#main" target="_self">
@@ -30,18 +32,21 @@ export function Layout({ children }: { children: ComponentChildren }) {
           <SearchBox />
           <nav aria-label="Main">
             <ul class="plain">
-              {links.map(([to, name]) => (
-                <li key={to}>
-                  <a href={to} aria-current={path === to ? "page" : undefined}>
-                    {name}
-                  </a>
-                </li>
-              ))}
+              {links
+                .filter((link) => isAdmin || !link.admin)
+                .map(({ to, name }) => (
+                  <li key={to}>
+                    <a href={to} aria-current={path === to ? "page" : undefined}>
+                      {name}
+                    </a>
+                  </li>
+                ))}
             </ul>
           </nav>
         </div>
       </header>
       <main id="main" class="page" tabIndex={-1}>
+        <ConnectOutcome />
         {children}
       </main>
     </MeContext.Provider>

@@ -6,6 +6,7 @@ export type SignInProvider = { id: string; kind: string; name: string };
 
 export type AuthConfig = {
   providers: SignInProvider[];
+  passkeys: boolean;
   dev_sign_in: boolean;
   sample_data: boolean;
 };
@@ -34,9 +35,9 @@ export type Consent = {
   person: { email: string; name: string };
   client_id: string;
   claimed_name: string; // what the client says of itself: never shown alone
-  registered: { kind: string; at: string };
+  registered: { kind: "registered" | "metadata_document" | "built_in"; at: string };
   vouched_host?: string; // the host that serves the client's metadata document
-  redirect: { scheme: string; host: string; loopback: boolean };
+  redirect: { scheme: string; host: string; loopback: boolean }; // no host: an app's own scheme
   can: string[];
   cannot: string[];
 };

@@ -20,6 +20,7 @@ const vouched: Consent = {
   vouched_host: "client.example",
   redirect: { scheme: "https", host: "client.example", loopback: false },
 };
+const builtIn: Consent = { ...registered, registered: { kind: "built_in", at: "2026-01-01T00:00:00Z" } };
 const query = "client_id=c_123&scope=mcp&sig=a%2Bb";
 
 async function open(consent: Consent): Promise<Call[]> {
@@ -49,7 +50,7 @@ describe("the claimed name is in a bdi, beside what vouches for it", () => {
   test.each([
     ["registered", registered, "Nothing vouches for the name"],
     ["metadata document", vouched, "vouched for by client.example"],
-    ["built in", { ...registered, registered: { kind: "built_in", at: "2026-01-01T00:00:00Z" } }, "Nothing vouches"],
+    ["built in", builtIn, "Nothing vouches"],
   ])("%s", async (_, consent, beside) => {
     await open(consent);
     const names = screen.getAllByText("Claude Code");

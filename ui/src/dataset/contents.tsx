@@ -1,10 +1,10 @@
+import { useState } from "preact/hooks";
 import { listColumns, listMeasures, type Column, type Measure, type Table } from "../api/operations";
 import { useMe } from "../me";
 import { CopyButton } from "../ui/copy";
 import { Loaded } from "../ui/loaded";
 import { More } from "../ui/more";
 import { usePages } from "../usepages";
-import { useState } from "preact/hooks";
 import { measureReference } from "./dax";
 import { hiddenSentence } from "./hidden";
 
@@ -53,7 +53,7 @@ function MeasureRow({ measure: m, ask }: { measure: Measure; ask: (measure: stri
             Ask for its value
           </button>
           <CopyButton text={measureReference(m.name)} what={`the reference of ${m.name}`} />
-          <MarkLink reference={`${m.table}[${m.name}]`} kind="measure" />
+          <MarkLink reference={`${m.table}[${m.name}]`} kind="measure" marked={m.pii ?? false} />
         </p>
       </details>
     </li>
@@ -107,7 +107,8 @@ function ColumnRow({ column: c, withTable }: { column: Column; withTable: boolea
       <p>
         {c.name} <span class="quiet">{withTable ? `in ${c.table}, ${c.type}` : c.type}</span>
         {c.hidden && <span class="tag">hidden in reports</span>}
-        {c.pii && <span class="tag bad">personal data</span>} <MarkLink reference={`${c.table}[${c.name}]`} kind="column" />
+        {c.pii && <span class="tag bad">personal data</span>} 
+        <MarkLink reference={`${c.table}[${c.name}]`} kind="column" marked={c.pii ?? false} />
       </p>
       {c.description && <p class="quiet">{c.description}</p>}
       {c.dax && (
@@ -120,12 +121,13 @@ function ColumnRow({ column: c, withTable }: { column: Column; withTable: boolea
 }
 
 // MarkLink leads an admin to the form that makes a rule for this name.
-function MarkLink({ reference, kind }: { reference: string; kind: "column" | "measure" }) {
+function MarkLink({ reference, kind, marked }: { reference: string; kind: "column" | "measure"; marked: boolean }) {
   if (!useMe()?.roles.includes("admin")) return null;
   const query = new URLSearchParams({ reference, kind });
+  const text = marked ? "Change the mark" : "Mark as personal data";
   return (
-    <a class="mark-link" href={`/admin/pii?${query}`} aria-label={`Rule on personal data for ${reference}`}>
-      Rule
+    <a class="mark-link" href={`/admin/pii?${query}`} aria-label={`${text}: ${reference}`}>
+      {text}
     </a>
   );
 }

@@ -4,8 +4,7 @@ import { Time } from "../ui/time";
 // Facts is what Power BI says of a dataset as a whole.
 export function Facts({ dataset: d }: { dataset: Dataset }) {
   return (
-    <>
-      {d.description && <p>{d.description}</p>}
+    <aside class="panel" aria-label="Facts">
       <dl class="facts">
         <dt>Workspace</dt>
         <dd>{d.workspace}</dd>
@@ -42,6 +41,6 @@ export function Facts({ dataset: d }: { dataset: Dataset }) {
           </>
         )}
       </dl>
-    </>
+    </aside>
   );
 }

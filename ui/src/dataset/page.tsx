@@ -14,9 +14,12 @@ export function DatasetPage({ params }: { params: Params }) {
   const id = params["id"] ?? "";
   const load = useLoad(() => getDataset(id), id);
   return (
-    <Loaded load={load} noPermission="Ask the owner of its workspace in Power BI for access.">
-      {(dataset) => <Shown dataset={dataset} />}
-    </Loaded>
+    <>
+      <PageHeading title={load.state === "done" ? load.data.name : "Dataset"} />
+      <Loaded load={load} noPermission="Ask the owner of its workspace in Power BI for access.">
+        {(dataset) => <Shown dataset={dataset} />}
+      </Loaded>
+    </>
   );
 }
 
@@ -29,11 +32,15 @@ function Shown({ dataset }: { dataset: Dataset }) {
   };
   return (
     <>
-      <PageHeading title={dataset.name} />
-      <Facts dataset={dataset} />
+      {dataset.description && <p>{dataset.description}</p>}
       {dataset.pii_hidden ? <p class="notice">{hiddenSentence(dataset.pii_hidden)}</p> : null}
-      <QueryBox dataset={dataset.id} dax={dax} setDax={setDax} input={query} />
-      <Contents dataset={dataset} ask={ask} />
+      <div class="beside">
+        <div>
+          <QueryBox dataset={dataset.id} dax={dax} setDax={setDax} input={query} />
+          <Contents dataset={dataset} ask={ask} />
+        </div>
+        <Facts dataset={dataset} />
+      </div>
     </>
   );
 }

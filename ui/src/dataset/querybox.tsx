@@ -41,6 +41,7 @@ export function QueryBox({ dataset, dax, setDax, input }: Props) {
             ref={input}
             class="dax"
             required
+            placeholder="EVALUATE …"
             maxLength={65536}
             spellcheck={false}
             autocapitalize="off"

@@ -20,7 +20,7 @@ export function HomePage() {
   return (
     <>
       <PageHeading title="Your datasets" />
-      <div class="home">
+      <div class="beside">
         <div class="stack">
           {me && me.power_bi.state !== "connected" && <ConnectPowerBI state={me.power_bi.state} />}
           <Datasets />

@@ -52,8 +52,9 @@ function HitRow({ hit, query }: { hit: Hit; query: string }) {
           <Marked text={hit.name} query={query} />
         </a>{" "}
         <span class="quiet">
-          {hit.table && hit.kind !== "table" && `in ${hit.table}, `}
-          {hit.kind === "dataset" ? hit.workspace : `${hit.dataset} · ${hit.workspace}`}
+          {hit.table && hit.kind !== "table" && `table ${hit.table} · `}
+          {hit.kind !== "dataset" && `dataset ${hit.dataset} · `}
+          {hit.workspace}
         </span>
       </p>
       {hit.description && (

@@ -6,6 +6,7 @@ const sentences = new Map([
   ["no_role", "Nobody has given you access here yet. Ask an admin of this deployment for a role."],
   ["no_email", "Your account gave no email address that this deployment can rely on. Ask an admin for help."],
   ["wrong_tenant", "That account belongs to another organisation. Choose your account of this one."],
+  ["refused", "The answer of the sign-in service could not be trusted, so nobody was signed in. Try again."],
   ["expired", "That sign-in took too long or was already used. Start again."],
   ["unavailable", "The sign-in service did not answer. Try again in a minute."],
   ["dev_sign_in_account", "This account was made by the development sign-in and cannot be used here. Ask an admin to remove it."],

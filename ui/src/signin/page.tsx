@@ -32,7 +32,7 @@ export function SignInPage() {
               <ul class="plain stack">
                 {providers.map((provider) => (
                   <li key={provider.id}>
-                    <a class="button wide" href={signInAddress(provider, next)}>
+                    <a class="button primary wide" href={signInAddress(provider, next)}>
                       Sign in with {provider.name}
                     </a>
                   </li>
