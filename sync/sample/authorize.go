@@ -214,7 +214,7 @@ var pages = template.Must(template.New("").Parse(`
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>Sign in to your sample account</title>
+<title>Sample tenant</title>
 <style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 3rem auto; padding: 0 1rem; color: #222; background: #fff }
 button { font: inherit; text-align: left; width: 100%; padding: .6rem .9rem; margin: 0 0 .5rem; border: 1px solid #999; border-radius: .4rem; background: #fff; color: inherit; cursor: pointer }
@@ -235,6 +235,17 @@ small { color: #595959; display: block }
 </main>
 {{- end -}}
 
+{{- define "front" -}}
+{{template "head"}}
+<main>
+<h1>The sample tenant</h1>
+<p>This address stands in for Microsoft Entra ({{"` + LoginPath + `"}}), Graph ({{"` + GraphPath + `"}}) and the Power BI REST API ({{"` + PowerBIPath + `"}}). pbmb is at its own address. These people can sign in there:</p>
+<ul>
+{{range .}}<li>{{.Email}}, {{.Name}}, {{.Title}}{{if .Disabled}} (disabled){{end}}</li>
+{{end}}</ul>
+</main>
+{{- end -}}
+
 {{- define "back" -}}
 {{template "head"}}
 <main>
@@ -243,6 +254,13 @@ small { color: #595959; display: block }
 {{range $name, $values := .Values}}{{range $values}}<input type="hidden" name="{{$name}}" value="{{.}}">
 {{end}}{{end}}<button>Continue</button>
 </form>
+</main>
+{{- end -}}
+
+{{- define "out" -}}
+{{template "head"}}
+<main>
+<h1>You signed out of your sample account</h1>
 </main>
 {{- end -}}
 

@@ -113,7 +113,7 @@ func (t *Tenant) logout(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to, http.StatusFound)
 		return
 	}
-	page(w, http.StatusOK, "error", "You signed out of your sample account.")
+	page(w, http.StatusOK, "out", nil)
 }
 
 // tokenLife is how long access tokens last: between 60 and 90 minutes, other for

@@ -31,7 +31,7 @@ type idClaims struct {
 
 // SAMPLE-01: a generic client library discovers, signs in and verifies.
 func TestSignIn(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	provider, err := oidc.NewProvider(t.Context(), s.issuer())
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func keyID(t *testing.T, token string) string {
 }
 
 func TestTokenEndpointRefuses(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	cfg := s.client()
 	verifier := oauth2.GenerateVerifier()
 	newCode := func() string {
@@ -328,7 +328,7 @@ func TestAudiences(t *testing.T) {
 
 // SYNC-01: the scanner's token has no permission of its own.
 func TestScannerTokenHasNoRoles(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	_, rest, _ := strings.Cut(s.scanner(), ".")
 	payload, _, _ := strings.Cut(rest, ".")
 	data, err := base64.RawURLEncoding.DecodeString(payload)

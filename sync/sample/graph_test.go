@@ -9,7 +9,7 @@ import (
 )
 
 func TestGraphPagesGroups(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	token := s.tokens("joiner@sample.example", "User.Read").AccessToken
 	path := sample.GraphPath + "/v1.0/me/transitiveMemberOf/microsoft.graph.group?$select=id,displayName&$top=999"
 	seen := map[string]bool{}
@@ -40,7 +40,7 @@ func TestGraphPagesGroups(t *testing.T) {
 
 // SAMPLE-03: groups nested three deep.
 func TestGraphGivesNestedGroups(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	var got list
 	s.call(s.tokens("grace@sample.example", "User.Read").AccessToken, "GET",
 		sample.GraphPath+"/v1.0/me/transitiveMemberOf/microsoft.graph.group", nil, &got)

@@ -73,8 +73,11 @@ func (t *Tenant) tellUnsupported(d *dataset) {
 }
 
 func (t *Tenant) note(model, sentence string) {
-	t.notes = append(t.notes, model+": "+sentence)
-	t.log.Warn("not evaluated in an added model", "model", model, "reason", sentence)
+	t.noting.Lock()
+	defer t.noting.Unlock()
+	if sentence = model + ": " + sentence; !slices.Contains(t.notes, sentence) {
+		t.notes = append(t.notes, sentence)
+	}
 }
 
 // addedRows reads the CSV files beside a model. What does not fit a table is

@@ -12,7 +12,7 @@ import (
 const personPath = sample.PowerBIPath + "/v1.0/myorg"
 
 func TestListsShowWhatAPersonReaches(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	cases := map[string]struct{ groups, apps string }{
 		"admin":    {"Commercial, Finance, People, Supply chain", "Tarnwick sales"},
 		"curator":  {"Commercial, Supply chain", "Tarnwick sales"},
@@ -40,7 +40,7 @@ func TestListsShowWhatAPersonReaches(t *testing.T) {
 
 // What one may not see and what is not there are answered alike.
 func TestHiddenAndMissingAreAlike(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	token := s.powerBI("outsider")
 	for _, path := range []string{
 		"/groups/{}/datasets", "/groups/{}/users", "/groups/{}/reports",

@@ -112,7 +112,7 @@ func year(v value.Value, y int) bool { return !v.IsBlank() && v.Time().Year() ==
 
 // The numbers of Sales are those that adding up its rows in Go gives.
 func TestSalesNumbers(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	viewer := s.as("viewer")
 	l := salesLines(t)
 	every := func(int) bool { return true }
@@ -158,7 +158,7 @@ func TestSalesNumbers(t *testing.T) {
 
 // Groups add up to the whole, and columns are named as executeQueries names them.
 func TestSalesByRegion(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	viewer := s.as("viewer")
 	answer, res := viewer.query("Sales", `EVALUATE SUMMARIZECOLUMNS ( Customer[Region], "Net", [Net sales] ) ORDER BY Customer[Region]`)
 	if len(answer.rows()) != 4 {
@@ -182,7 +182,7 @@ func TestSalesByRegion(t *testing.T) {
 
 // SAMPLE-02
 func TestAnswerShapes(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	viewer := s.as("viewer")
 	path := personPath + "/datasets/" + s.DatasetID("Sales") + "/executeQueries"
 	t.Run("a byte order mark and blanks left out", func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestAnswerShapes(t *testing.T) {
 // What a person may not query is answered as Power BI does, and the shares of the
 // company give what its file says.
 func TestWhoMayQuery(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	for person, may := range map[string]string{
 		"admin":    "Sales, Web shop, Inventory, Finance, Board pack, People, Regional sales",
 		"curator":  "Sales, Web shop, Inventory, Finance, Regional sales, People",
@@ -270,7 +270,7 @@ func TestWhoMayQuery(t *testing.T) {
 // SAMPLE-06: roles apply to readers and not to writers; a person in no role gets
 // nothing; hidden objects do not exist.
 func TestSecurity(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	rows := sample.GeneratedRows(t, "commercial/regional-sales/Sales")
 	sum := func(keys ...int64) float64 {
 		total := int64(0)
@@ -315,7 +315,7 @@ func TestSecurity(t *testing.T) {
 
 // The relationships that a scan lacks are read with a query.
 func TestRelationshipsAreQueried(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	answer, res := s.as("viewer").query("Sales", "EVALUATE INFO.VIEW.RELATIONSHIPS ()")
 	active, inactive := 0, 0
 	for _, r := range answer.rows() {
@@ -332,7 +332,7 @@ func TestRelationshipsAreQueried(t *testing.T) {
 
 // SAMPLE-05: every measure of the company evaluates.
 func TestEveryMeasureEvaluates(t *testing.T) {
-	s := newSite(t, sample.Config{Unlimited: true})
+	s := sharedSite(t)
 	var scan struct{ ID string }
 	token := s.scanner()
 	ids := []string{}

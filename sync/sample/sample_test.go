@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +35,23 @@ func newSite(t *testing.T, cfg sample.Config) *site {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	tenant, err := sample.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(tenant.Handler())
+	t.Cleanup(srv.Close)
+	return &site{Tenant: tenant, t: t, url: srv.URL}
+}
+
+// sharedTenant serves the tests that change nothing, without limits on calls, so
+// that keys are made and rows are loaded once.
+var sharedTenant = sync.OnceValues(func() (*sample.Tenant, error) {
+	return sample.New(sample.Config{Unlimited: true, Log: slog.New(slog.DiscardHandler)})
+})
+
+func sharedSite(t *testing.T) *site {
+	t.Helper()
+	tenant, err := sharedTenant()
 	if err != nil {
 		t.Fatal(err)
 	}

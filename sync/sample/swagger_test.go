@@ -189,7 +189,7 @@ func TestTheSchemaCheckFindsMistakes(t *testing.T) {
 
 // SAMPLE-02: every answer of an operation that Microsoft's description has fits it.
 func TestAnswersFitMicrosoftsDescription(t *testing.T) {
-	s := newSite(t, sample.Config{})
+	s := sharedSite(t)
 	described := readSwagger(t)
 	curator, scanner := s.powerBI("curator"), s.scanner()
 	var scan struct{ ID string }

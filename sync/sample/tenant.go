@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,8 @@ type Tenant struct {
 	limits *limits
 	faults *faults
 	asked  *requestLog
+
+	noting sync.Mutex // guards notes
 	notes  []string
 
 	mu       sync.RWMutex // guards what the company's state is
@@ -74,6 +77,9 @@ func (t *Tenant) Handler() http.Handler {
 	t.mountGraph(mux)
 	t.mountPowerBI(mux)
 	t.mountControl(mux)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		page(w, http.StatusOK, "front", t.People())
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, controlPath) {
 			t.asked.add(r.Method, r.URL.Path)
@@ -111,7 +117,11 @@ func (t *Tenant) People() []Person {
 }
 
 // Notes are the sentences about what of the added models cannot be evaluated.
-func (t *Tenant) Notes() []string { return t.notes }
+func (t *Tenant) Notes() []string {
+	t.noting.Lock()
+	defer t.noting.Unlock()
+	return slices.Clone(t.notes)
+}
 
 // base is the address under which the caller reaches the tenant.
 func (t *Tenant) base(r *http.Request) string {
