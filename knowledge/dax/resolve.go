@@ -19,6 +19,7 @@ const (
 	BoundVariable     BindingKind = "variable"
 	BoundParam        BindingKind = "parameter"  // of a function
 	BoundNewColumn    BindingKind = "new column" // that a function such as ADDCOLUMNS adds
+	BoundOpen         BindingKind = "open"       // a column of a table whose columns are not all known
 	BoundWord         BindingKind = "word"       // an enumeration word such as ASC
 )
 
@@ -75,6 +76,7 @@ type Result struct {
 // A ResultColumn is a column of a result.
 type ResultColumn struct {
 	Key     string // as an answer names it: Table[Column], or [Name]
+	Name    string
 	From    []Source
 	Unknown bool // its values may come from elsewhere too
 }
@@ -606,7 +608,7 @@ func (r *resolver) ref(x *Ref, e env) value {
 				addRow(c)
 			}
 			if len(cols) == 0 && open {
-				add(BoundNewColumn, l.name, x.Name, l.v.scalar())
+				add(BoundOpen, l.name, x.Name, l.v.scalar())
 			}
 		}
 		if d := r.tables[table]; d != nil {
@@ -615,7 +617,7 @@ func (r *resolver) ref(x *Ref, e env) value {
 				addRow(c)
 			}
 			if len(cols) == 0 && open {
-				add(BoundNewColumn, d.Name, x.Name, r.def(d).scalar())
+				add(BoundOpen, d.Name, x.Name, r.def(d).scalar())
 			}
 		}
 		if d := r.columns[table][name]; d != nil {
@@ -676,7 +678,7 @@ func (r *resolver) ref(x *Ref, e env) value {
 					}
 				}
 				if len(found) == 0 {
-					add(BoundNewColumn, "", x.Name, origins{})
+					add(BoundOpen, "", x.Name, origins{})
 				}
 			}
 		}
@@ -718,7 +720,7 @@ func (ix *Index) result(v value) Result {
 	cols, open := v.row.list()
 	res.Open = open
 	for _, c := range cols {
-		res.Columns = append(res.Columns, ResultColumn{Key: c.Key(), From: ix.list(c.from), Unknown: c.from.unknown})
+		res.Columns = append(res.Columns, ResultColumn{Key: c.Key(), Name: c.Name, From: ix.list(c.from), Unknown: c.from.unknown})
 	}
 	return res
 }
