@@ -34,11 +34,11 @@ func mathFunctions() map[string]function {
 		"iso.ceiling": toMultiple(math.Ceil),
 		"mround":      toMultiple(func(f float64) float64 { return math.Copysign(math.Floor(math.Abs(f)+0.5), f) }),
 		"log": variadic(1, 2, func(a []value.Value) value.Value {
-			base := 10.0
-			if len(a) > 1 {
-				base = must(value.Number(a[1])).Float()
+			f := must(value.Number(a[0])).Float()
+			if len(a) == 1 {
+				return finite("LOG", math.Log10(f))
 			}
-			return finite("LOG", math.Log(must(value.Number(a[0])).Float())/math.Log(base))
+			return finite("LOG", math.Log(f)/math.Log(must(value.Number(a[1])).Float()))
 		}),
 		"pi":       plain(0, func([]value.Value) value.Value { return value.OfDouble(math.Pi) }),
 		"rand":     plain(0, func([]value.Value) value.Value { return value.OfDouble(rand.Float64()) }),

@@ -158,6 +158,9 @@ func (c *compiler) converted(n node, word string) node {
 	if !ok || kind == value.Blank {
 		return n
 	}
+	if word == "NUMERIC" { // any number
+		return node{steady: n.steady, scalar: func(e *env) value.Value { return must(value.Number(n.scalar(e))) }}
+	}
 	return node{steady: n.steady, scalar: func(e *env) value.Value { return must(value.Convert(n.scalar(e), kind)) }}
 }
 

@@ -152,13 +152,15 @@ func formatSection(f float64, section string) (text string, zero bool) {
 		exponent = plain[i:]
 		rest, _, _ = strings.Cut(strings.ReplaceAll(rest, "e", "E"), "E")
 	}
-	// Commas after the last digit of the whole part divide by a thousand each,
-	// those between digits group.
+	// Commas after the last digit of either part divide by a thousand each, those
+	// between digits of the whole part group.
 	digits := strings.TrimRight(whole, " %$)")
-	for strings.HasSuffix(digits, ",") {
-		f /= 1000
-		digits = strings.TrimSuffix(digits, ",")
+	for _, part := range []string{digits, strings.TrimRight(rest, " %$)")} {
+		if strings.ContainsAny(part, "0#") {
+			f /= math.Pow(1000, float64(len(part)-len(strings.TrimRight(part, ","))))
+		}
 	}
+	digits = strings.TrimRight(digits, ",")
 	grouped := strings.Contains(strings.TrimLeft(digits, " $("), ",")
 	minWhole := strings.Count(digits, "0")
 	minPlaces, maxPlaces := 0, 0
