@@ -63,6 +63,7 @@ type Hit struct {
 	DatasetID, Dataset, Workspace string
 	Table, Name                   string
 	Description                   string
+	Endorsement                   string // of its dataset
 	Rank                          float64
 }
 

@@ -56,6 +56,11 @@ type Options struct {
 	// MaxBytes limits a body after decompression. 16 MiB where it is zero.
 	MaxBytes int64
 
+	// KeepRedirects hands a redirect to the caller, unfollowed, where it is an
+	// error otherwise. It is for the demo's visits to itself and means nothing
+	// outside of development and test.
+	KeepRedirects bool
+
 	// RootCAs are trusted in the place of the system's where they are set.
 	RootCAs *x509.CertPool
 
@@ -103,17 +108,22 @@ func NewFixed(addresses []string, o Options) (*http.Client, error) {
 	if o.local() {
 		dialable = func(netip.Addr) bool { return true }
 	}
-	return &http.Client{Transport: &guard{
-		next:    newTransport(o, dialable),
-		timeout: o.Timeout,
-		limit:   o.MaxBytes,
-		check: func(r origin) error {
-			if !allowed[r.String()] {
-				return ErrHost
-			}
-			return nil
+	return &http.Client{
+		Transport: &guard{
+			next:      newTransport(o, dialable),
+			timeout:   o.Timeout,
+			limit:     o.MaxBytes,
+			redirects: o.KeepRedirects && o.local(),
+			check: func(r origin) error {
+				if !allowed[r.String()] {
+					return ErrHost
+				}
+				return nil
+			},
 		},
-	}}, nil
+		// Only a redirect that was kept gets here.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }
 
 // NewUntrusted returns a client for addresses that a client or an admin typed:

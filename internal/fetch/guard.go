@@ -12,10 +12,11 @@ import (
 
 // A guard is the transport in which every rule but those on addresses is kept.
 type guard struct {
-	next    http.RoundTripper
-	check   func(origin) error
-	timeout time.Duration
-	limit   int64
+	next      http.RoundTripper
+	check     func(origin) error
+	timeout   time.Duration
+	limit     int64
+	redirects bool // hand them to the caller
 }
 
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -52,7 +53,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, to.host, err)
 	}
 	switch {
-	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified:
+	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified && !g.redirects:
 		return refused(ErrRedirect)
 	case resp.Header.Get("Content-Encoding") != "":
 		return refused(ErrEncoding)

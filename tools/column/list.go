@@ -36,8 +36,11 @@ func List(s Store) *operation.Def {
 			items := make([]Item, len(found))
 			for i, f := range found {
 				items[i] = Item{
-					Dataset: f.Dataset, DatasetID: f.DatasetID, Table: f.Table, Name: f.Name, Type: string(f.DataType),
+					Table: f.Table, Name: f.Name, Type: string(f.DataType),
 					Description: f.Description, DAX: f.Expression, Hidden: f.Hidden, PII: f.PII,
+				}
+				if c.Dataset == nil {
+					items[i].Dataset, items[i].DatasetID = f.Dataset, f.DatasetID
 				}
 			}
 			return operation.NewPage(items, offset, total, hidden), nil
@@ -55,8 +58,8 @@ type ListInput struct {
 
 // An Item is a column in a list.
 type Item struct {
-	Dataset     string `json:"dataset" doc:"Name of its dataset"`
-	DatasetID   string `json:"dataset_id" doc:"Id of its dataset" format:"uuid"`
+	Dataset     string `json:"dataset,omitempty" doc:"Name of its dataset, where the list is over several"`
+	DatasetID   string `json:"dataset_id,omitempty" doc:"Id of its dataset, where the list is over several" format:"uuid"`
 	Table       string `json:"table" doc:"Name of its table"`
 	Name        string `json:"name" doc:"Name; in DAX it is 'Table'[Name]"`
 	Type        string `json:"type" doc:"string, int64, double, decimal, boolean, dateTime, binary or variant"`

@@ -35,8 +35,11 @@ func List(s Store) *operation.Def {
 			items := make([]Item, len(found))
 			for i, f := range found {
 				items[i] = Item{
-					Dataset: f.Dataset, DatasetID: f.DatasetID, Table: f.Table, Name: f.Name, Description: f.Description,
+					Table: f.Table, Name: f.Name, Description: f.Description,
 					DAX: f.Expression, Format: f.Format, Hidden: f.Hidden, PII: f.PII,
+				}
+				if c.Dataset == nil {
+					items[i].Dataset, items[i].DatasetID = f.Dataset, f.DatasetID
 				}
 			}
 			return operation.NewPage(items, offset, total, hidden), nil
@@ -54,8 +57,8 @@ type ListInput struct {
 
 // An Item is a measure in a list.
 type Item struct {
-	Dataset     string `json:"dataset" doc:"Name of its dataset"`
-	DatasetID   string `json:"dataset_id" doc:"Id of its dataset" format:"uuid"`
+	Dataset     string `json:"dataset,omitempty" doc:"Name of its dataset, where the list is over several"`
+	DatasetID   string `json:"dataset_id,omitempty" doc:"Id of its dataset, where the list is over several" format:"uuid"`
 	Table       string `json:"table" doc:"Name of the table that holds it"`
 	Name        string `json:"name" doc:"Name; in DAX it is [Name]"`
 	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`

@@ -49,7 +49,7 @@ func Search(s Store) *operation.Def {
 			for i, h := range found {
 				out.Items[i] = Item{
 					Kind: string(h.Kind), Name: h.Name, Table: h.Table, Dataset: h.Dataset, DatasetID: h.DatasetID,
-					Workspace: h.Workspace, Description: h.Description,
+					Workspace: h.Workspace, Endorsement: h.Endorsement, Description: h.Description,
 				}
 			}
 			if len(found) == 0 {
@@ -82,6 +82,7 @@ type Item struct {
 	Dataset     string `json:"dataset" doc:"Name of its dataset"`
 	DatasetID   string `json:"dataset_id" doc:"Id of its dataset" format:"uuid"`
 	Workspace   string `json:"workspace" doc:"Name of its workspace"`
+	Endorsement string `json:"endorsement,omitempty" doc:"Promoted or Certified, where its dataset is"`
 	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
 }
 

@@ -1,0 +1,81 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/pii"
+	"github.com/pbmb/pbmb/policies"
+)
+
+// A check is what the analysis of a query for personal data leaves for its answer.
+type check struct {
+	coverage *pii.Coverage    // nil where nothing is checked
+	model    *knowledge.Model // as it was analysed
+	dax      string
+}
+
+// analyse refuses a query that could read personal data. Where the check depends
+// on relationships that nobody has read yet, they are read at once, under the
+// asker's own token.
+func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model) (check, error) {
+	if q.Principal.Kind == policies.Person && q.Principal.Has(policies.RolePIIReader) {
+		return check{}, nil
+	}
+	rules, err := r.Models.Rules(ctx)
+	if err != nil {
+		return check{}, fmt.Errorf("reading the rules on personal data: %w", err)
+	}
+	coverage := pii.Cover(rules, model)
+	if !coverage.Any() {
+		return check{}, nil // PII-94
+	}
+	if !coverage.RelationshipsKnown() {
+		err := r.Relationships.ReadRelationships(ctx, q.Principal.ID, q.Dataset.ID)
+		if errors.Is(err, ErrNotConnected) || errors.Is(err, ErrNeedsReconnect) {
+			return check{}, err // the query could not run either
+		}
+		// Where it failed otherwise, the analysis refuses and says why.
+		if model, err = r.Models.Model(ctx, q.Dataset.ID); err != nil {
+			return check{}, fmt.Errorf("reading the model of a dataset: %w", err)
+		}
+		coverage = pii.Cover(rules, model)
+	}
+	if refusal := pii.Check(q.DAX, model, coverage); refusal != nil {
+		return check{}, refused(refusal)
+	}
+	return check{coverage, model, q.DAX}, nil
+}
+
+func refused(r *pii.Refusal) error {
+	return &RefusedError{Elements: r.Elements, Sentence: r.Sentence(), Cause: string(r.Cause)}
+}
+
+// header compares the columns of an answer with what the query was found to give.
+func (c check) header(keys []string) error {
+	if c.coverage == nil {
+		return nil
+	}
+	if refusal := pii.CheckHeader(keys, c.dax, c.model, c.coverage); refusal != nil {
+		return refused(refusal)
+	}
+	return nil
+}
+
+// quotedValue is a value as Power BI's sentences quote one.
+var quotedValue = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+
+// clean takes the values that Power BI quotes out of its sentence, where they may
+// be personal data (PII-124).
+func (c check) clean(err error) error {
+	up, ok := errors.AsType[*UpstreamError](err)
+	if c.coverage == nil || !ok {
+		return err
+	}
+	masked := *up
+	masked.Message = quotedValue.ReplaceAllString(up.Message, "'…'")
+	return &masked
+}

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/visibility"
+)
+
+// datasetColumns is what every read of datasets selects, from d and its workspace w.
+const datasetColumns = `
+  d.id::text as id, d.name, d.workspace_id::text as workspace_id, w.name as workspace, {app_ids d} as app_ids,
+  array(select a.name from powerbi_app_dataset o join powerbi_app a on a.id = o.app_id and a.removed_at is null
+    where o.dataset_id = d.id order by a.name) as app_names,
+  d.description, d.own_description, d.endorsement, d.sensitivity_label, d.has_row_level_security, d.schema_error,
+  d.configured_by, d.custom, d.last_seen_at`
+
+type datasetRow struct {
+	ID             string          `db:"id"`
+	Name           string          `db:"name"`
+	WorkspaceID    string          `db:"workspace_id"`
+	Workspace      string          `db:"workspace"`
+	AppIDs         []string        `db:"app_ids"`
+	AppNames       []string        `db:"app_names"`
+	Description    string          `db:"description"`
+	OwnDescription string          `db:"own_description"`
+	Endorsement    string          `db:"endorsement"`
+	Label          string          `db:"sensitivity_label"`
+	HasRowSecurity bool            `db:"has_row_level_security"`
+	SchemaError    string          `db:"schema_error"`
+	ConfiguredBy   string          `db:"configured_by"`
+	Custom         json.RawMessage `db:"custom"`
+	SeenAt         time.Time       `db:"last_seen_at"`
+}
+
+func (r *datasetRow) dataset() (knowledge.Dataset, error) {
+	d := knowledge.Dataset{
+		ID: r.ID, Name: r.Name, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, AppIDs: r.AppIDs, AppNames: r.AppNames,
+		Description: r.Description, OwnDescription: r.OwnDescription, Endorsement: r.Endorsement, SensitivityLabel: r.Label,
+		HasRowSecurity: r.HasRowSecurity, SchemaError: r.SchemaError, ConfiguredBy: r.ConfiguredBy, SeenAt: r.SeenAt,
+	}
+	if err := json.Unmarshal(r.Custom, &d.Custom); err != nil {
+		return d, fmt.Errorf("reading the custom fields of dataset %s: %w", r.ID, err)
+	}
+	return d, nil
+}
+
+const findDatasets = `
+select` + datasetColumns + `
+from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
+where {datasets d}
+  and (d.id::text = @id or @id = '' and (d.folded = @name or @workspace <> '' and d.folded = @within and w.folded = @workspace))
+order by w.name, d.name, d.id
+limit 20`
+
+var uuidInText = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+
+// datasetID returns the dataset's id that name is or holds: an id by itself, or
+// an address of Power BI. In an address the dataset's id follows "datasets".
+func datasetID(name string) string {
+	trimmed := strings.TrimSpace(name)
+	if !strings.Contains(trimmed, "://") {
+		if id := uuidInText.FindString(trimmed); len(id) == len(trimmed) {
+			return strings.ToLower(id)
+		}
+		return ""
+	}
+	if _, after, found := strings.Cut(strings.ToLower(trimmed), "datasets/"); found {
+		return uuidInText.FindString(after)
+	}
+	return ""
+}
+
+// FindDatasets returns every dataset of view that name means.
+func (s *Store) FindDatasets(ctx context.Context, view *visibility.View, name string) ([]knowledge.Dataset, error) {
+	workspace, within, _ := strings.Cut(name, "/")
+	found, err := rows[datasetRow](ctx, s, view, findDatasets, pgx.NamedArgs{
+		"id": datasetID(name), "name": knowledge.Fold(strings.TrimSpace(name)),
+		"workspace": knowledge.Fold(strings.TrimSpace(workspace)), "within": knowledge.Fold(strings.TrimSpace(within)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("finding a dataset: %w", err)
+	}
+	return datasets(found)
+}
+
+func datasets(found []datasetRow) ([]knowledge.Dataset, error) {
+	out := make([]knowledge.Dataset, len(found))
+	for i := range found {
+		var err error
+		if out[i], err = found[i].dataset(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+const nearestDatasets = `
+select d.name as name, d.folded as folded from powerbi_dataset d where {datasets d} order by d.name limit 5000`
+
+type nameRow struct {
+	Name   string `db:"name"`
+	Folded string `db:"folded"`
+}
+
+// NearestDatasets returns up to five names in view that are like name, best first.
+func (s *Store) NearestDatasets(ctx context.Context, view *visibility.View, name string) ([]string, error) {
+	found, err := rows[nameRow](ctx, s, view, nearestDatasets, nil)
+	if err != nil {
+		return nil, fmt.Errorf("finding names like one: %w", err)
+	}
+	names := make([]string, len(found))
+	for i, r := range found {
+		names[i] = r.Name
+	}
+	return knowledge.Nearest(name, names, 5), nil
+}
+
+const listDatasets = `
+with element as (
+  select` + datasetColumns + `, d.folded
+  from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
+  where {datasets d}
+    and (@pattern = '' or d.name ilike @pattern or d.description ilike @pattern or d.own_description ilike @pattern)
+    and (@workspace = '' or w.folded = @workspace or w.id::text = @workspace)
+)
+select id, name, workspace_id, workspace, app_ids, app_names, description, own_description, endorsement, sensitivity_label,
+  has_row_level_security, schema_error, configured_by, custom, last_seen_at
+from element order by folded, id offset @offset limit @limit`
+
+const countDatasets = `
+select count(*) as total
+from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
+where {datasets d}
+  and (@pattern = '' or d.name ilike @pattern or d.description ilike @pattern or d.own_description ilike @pattern)
+  and (@workspace = '' or w.folded = @workspace or w.id::text = @workspace)`
+
+type totalRow struct {
+	Total int `db:"total"`
+}
+
+// ListDatasets returns one range of the datasets that match and that view shows,
+// and how many of these there are.
+func (s *Store) ListDatasets(ctx context.Context, view *visibility.View, f knowledge.DatasetFilter, r knowledge.Range) ([]knowledge.Dataset, int, error) {
+	args := pgx.NamedArgs{
+		"pattern": pattern(f.Words), "workspace": knowledge.Fold(f.Workspace), "offset": r.Offset, "limit": r.Limit,
+	}
+	found, err := rows[datasetRow](ctx, s, view, listDatasets, args)
+	if err != nil {
+		return nil, 0, fmt.Errorf("listing datasets: %w", err)
+	}
+	total, err := rows[totalRow](ctx, s, view, countDatasets, args)
+	if err != nil {
+		return nil, 0, fmt.Errorf("counting datasets: %w", err)
+	}
+	list, err := datasets(found)
+	return list, total[0].Total, err
+}
+
+const listTables = `
+select t.name, coalesce(nullif(t.own_description, ''), t.description) as description, t.is_hidden,
+  (select count(*) from powerbi_column c where c.table_id = t.id and c.removed_at is null and {columns c t}) as columns,
+  (select count(*) from powerbi_measure m where m.table_id = t.id and m.removed_at is null and {measures m t}) as measures
+from powerbi_table t join powerbi_dataset d on d.id = t.dataset_id
+where t.removed_at is null and d.id = @dataset and {datasets d}
+order by t.folded`
+
+type tableRow struct {
+	Name        string `db:"name"`
+	Description string `db:"description"`
+	IsHidden    bool   `db:"is_hidden"`
+	Columns     int    `db:"columns"`
+	Measures    int    `db:"measures"`
+}
+
+// ListTables returns the tables of a dataset of which view shows anything.
+func (s *Store) ListTables(ctx context.Context, view *visibility.View, id string) ([]knowledge.ListedTable, error) {
+	found, err := rows[tableRow](ctx, s, view, listTables, pgx.NamedArgs{"dataset": id})
+	if err != nil {
+		return nil, fmt.Errorf("listing tables: %w", err)
+	}
+	tables := []knowledge.ListedTable{}
+	for _, t := range found {
+		if t.Columns+t.Measures > 0 {
+			tables = append(tables, knowledge.ListedTable{
+				Name: t.Name, Description: t.Description, Hidden: t.IsHidden, Columns: t.Columns, Measures: t.Measures,
+			})
+		}
+	}
+	return tables, nil
+}
+
+const countDataset = `
+select
+  (select count(*) from powerbi_column c join powerbi_table t on t.id = c.table_id
+    where c.dataset_id = d.id and c.removed_at is null and t.removed_at is null and {columns c t}) as columns,
+  (select count(*) from powerbi_column c join powerbi_table t on t.id = c.table_id
+    where c.dataset_id = d.id and c.removed_at is null and t.removed_at is null and not {columns c t}) as hidden_columns,
+  (select count(*) from powerbi_measure m join powerbi_table t on t.id = m.table_id
+    where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and {measures m t}) as measures,
+  (select count(*) from powerbi_measure m join powerbi_table t on t.id = m.table_id
+    where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and not {measures m t}) as hidden_measures,
+  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read') as relationships_read
+from powerbi_dataset d
+where d.id = @dataset and {datasets d}`
+
+type countRow struct {
+	Columns           int  `db:"columns"`
+	HiddenColumns     int  `db:"hidden_columns"`
+	Measures          int  `db:"measures"`
+	HiddenMeasures    int  `db:"hidden_measures"`
+	RelationshipsRead bool `db:"relationships_read"`
+}
+
+// CountDataset counts what view shows of a dataset and what it leaves out.
+func (s *Store) CountDataset(ctx context.Context, view *visibility.View, id string) (knowledge.DatasetCounts, error) {
+	found, err := rows[countRow](ctx, s, view, countDataset, pgx.NamedArgs{"dataset": id})
+	if err != nil {
+		return knowledge.DatasetCounts{}, fmt.Errorf("counting a dataset: %w", err)
+	}
+	if len(found) == 0 {
+		return knowledge.DatasetCounts{}, knowledge.ErrNotFound
+	}
+	c := found[0]
+	return knowledge.DatasetCounts{
+		Columns: c.Columns, Measures: c.Measures, PIIHidden: c.HiddenColumns + c.HiddenMeasures, RelationshipsRead: c.RelationshipsRead,
+	}, nil
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/visibility"
+)
+
+// rows runs a constant text, completed by view, and scans each row into a T by
+// the names of its fields' db tags.
+func rows[T any](ctx context.Context, s *Store, view *visibility.View, text string, args pgx.NamedArgs) ([]T, error) {
+	sql, all := view.Statement(text, args)
+	found, err := s.pool.Query(ctx, sql, all)
+	if err != nil {
+		return nil, postgres.Translate(err)
+	}
+	out, err := pgx.CollectRows(found, pgx.RowToStructByName[T])
+	return out, postgres.Translate(err)
+}
+
+// pattern makes words a pattern for LIKE that holds where they all stand in this order.
+func pattern(words string) string {
+	escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.TrimSpace(words))
+	if escaped == "" {
+		return ""
+	}
+	return "%" + strings.Join(strings.Fields(escaped), "%") + "%"
+}
+
+const listColumns = `
+with element as (
+  select d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, c.name, c.data_type,
+    coalesce(nullif(c.own_description, ''), c.description) as description, c.expression, c.is_hidden,
+    {columns c t} as shown, {pii_column c t} as pii,
+    t.folded as table_folded, c.folded,
+    (@pattern = '' or c.name ilike @pattern or c.description ilike @pattern or c.own_description ilike @pattern) as found
+  from powerbi_column c
+  join powerbi_table t on t.id = c.table_id
+  join powerbi_dataset d on d.id = c.dataset_id
+  join powerbi_workspace w on w.id = d.workspace_id
+  where c.removed_at is null and t.removed_at is null and {datasets d}
+    and (@dataset = '' or d.id::text = @dataset) and (@table = '' or t.folded = @table)
+), counted as (
+  select count(*) filter (where shown and found) as total,
+    count(*) filter (where not shown) as hidden, count(*) filter (where shown) as any_shown
+  from element
+)
+select counted.total, counted.hidden, counted.any_shown, page.dataset_id::text, page.dataset, page.workspace, page.table_name,
+  page.name, page.data_type, page.description, page.expression, page.is_hidden, page.pii
+from counted left join lateral (
+  select * from element where shown and found order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
+) page on true
+order by page.dataset, page.dataset_id, page.table_folded, page.folded`
+
+const listMeasures = `
+with element as (
+  select d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, m.name, m.format as data_type,
+    coalesce(nullif(m.own_description, ''), m.description) as description, m.expression, m.is_hidden,
+    {measures m t} as shown, {pii_measure m t} as pii,
+    t.folded as table_folded, m.folded,
+    (@pattern = '' or m.name ilike @pattern or m.description ilike @pattern or m.own_description ilike @pattern) as found
+  from powerbi_measure m
+  join powerbi_table t on t.id = m.table_id
+  join powerbi_dataset d on d.id = m.dataset_id
+  join powerbi_workspace w on w.id = d.workspace_id
+  where m.removed_at is null and t.removed_at is null and {datasets d}
+    and (@dataset = '' or d.id::text = @dataset) and (@table = '' or t.folded = @table)
+), counted as (
+  select count(*) filter (where shown and found) as total,
+    count(*) filter (where not shown) as hidden, count(*) filter (where shown) as any_shown
+  from element
+)
+select counted.total, counted.hidden, counted.any_shown, page.dataset_id::text, page.dataset, page.workspace, page.table_name,
+  page.name, page.data_type, page.description, page.expression, page.is_hidden, page.pii
+from counted left join lateral (
+  select * from element where shown and found order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
+) page on true
+order by page.dataset, page.dataset_id, page.table_folded, page.folded`
+
+// elementRow is a row of [listColumns] or [listMeasures]. The counts are in every
+// row; the rest is null in the one row of an empty page.
+type elementRow struct {
+	Total       int     `db:"total"`
+	Hidden      int     `db:"hidden"`
+	AnyShown    int     `db:"any_shown"`
+	DatasetID   *string `db:"dataset_id"`
+	Dataset     *string `db:"dataset"`
+	Workspace   *string `db:"workspace"`
+	Table       *string `db:"table_name"`
+	Name        *string `db:"name"`
+	Type        *string `db:"data_type"` // a measure's format
+	Description *string `db:"description"`
+	Expression  *string `db:"expression"`
+	IsHidden    *bool   `db:"is_hidden"`
+	PII         *bool   `db:"pii"`
+}
+
+// elements runs one of the two lists. What is hidden is counted whatever words
+// are looked for, so that no word can ask for a hidden name; and not at all for a
+// table of which nothing is shown, which answers as one that does not exist.
+func (s *Store) elements(ctx context.Context, view *visibility.View, text string, f knowledge.ElementFilter, r knowledge.Range) (found []elementRow, total, hidden int, err error) {
+	found, err = rows[elementRow](ctx, s, view, text, pgx.NamedArgs{
+		"dataset": f.DatasetID, "table": knowledge.Fold(f.Table), "pattern": pattern(f.Words), "offset": r.Offset, "limit": r.Limit,
+	})
+	if err != nil || len(found) == 0 {
+		return nil, 0, 0, err
+	}
+	total, hidden = found[0].Total, found[0].Hidden
+	if f.Table != "" && found[0].AnyShown == 0 {
+		hidden = 0
+	}
+	if found[0].Name == nil {
+		found = nil
+	}
+	return found, total, hidden, nil
+}
+
+// ListColumns returns one range of the columns that match and that view shows,
+// how many of these there are, and how many columns were left out as personal data.
+func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, r knowledge.Range) ([]knowledge.ListedColumn, int, int, error) {
+	found, total, hidden, err := s.elements(ctx, view, listColumns, f, r)
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("listing columns: %w", err)
+	}
+	columns := make([]knowledge.ListedColumn, len(found))
+	for i, e := range found {
+		columns[i] = knowledge.ListedColumn{
+			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Workspace: *e.Workspace, Table: *e.Table, Name: *e.Name,
+			DataType: knowledge.DataType(*e.Type), Description: *e.Description, Expression: *e.Expression, Hidden: *e.IsHidden, PII: *e.PII,
+		}
+	}
+	return columns, total, hidden, nil
+}
+
+// ListMeasures does for measures what [Store.ListColumns] does for columns.
+func (s *Store) ListMeasures(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, r knowledge.Range) ([]knowledge.ListedMeasure, int, int, error) {
+	found, total, hidden, err := s.elements(ctx, view, listMeasures, f, r)
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("listing measures: %w", err)
+	}
+	measures := make([]knowledge.ListedMeasure, len(found))
+	for i, e := range found {
+		measures[i] = knowledge.ListedMeasure{
+			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Workspace: *e.Workspace, Table: *e.Table, Name: *e.Name,
+			Format: *e.Type, Description: *e.Description, Expression: *e.Expression, Hidden: *e.IsHidden, PII: *e.PII,
+		}
+	}
+	return measures, total, hidden, nil
+}

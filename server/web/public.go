@@ -1,0 +1,67 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// publicPaths lists, beside the shell's, every path that answers without a
+// credential, by method. Everything that is not on a list is behind the gate.
+var publicPaths = map[string][]string{
+	http.MethodGet: {
+		"/assets/:file",
+		"/healthz",
+		"/readyz",
+		"/.well-known/oauth-authorization-server",
+		"/.well-known/oauth-authorization-server/api/auth",
+		"/.well-known/oauth-protected-resource",
+		"/.well-known/oauth-protected-resource/api/mcp",
+		"/.well-known/oauth-protected-resource/api/v1",
+		"/api/auth/config",
+		"/api/auth/sign-in/microsoft",
+		"/api/auth/callback/microsoft",
+		"/api/auth/oauth2/authorize",
+	},
+	http.MethodPost: {
+		"/api/auth/dev-sign-in",
+		"/api/auth/oauth2/token",
+		"/api/auth/oauth2/register",
+		"/api/auth/oauth2/device_authorization",
+	},
+}
+
+// isPublic reports whether a request needs no credential: one on the list, or a
+// GET of one of the shell's screens. path is decoded.
+func isPublic(screens []string, method, path string) bool {
+	if slices.ContainsFunc(publicPaths[method], func(p string) bool { return matches(p, path) }) {
+		return true
+	}
+	if method != http.MethodGet {
+		return false
+	}
+	return slices.ContainsFunc(screens, func(p string) bool { return matches(p, path) })
+}
+
+// matches reports whether path is pattern, whose :names each stand for exactly
+// one segment that is neither empty nor a dot segment.
+func matches(pattern, path string) bool {
+	if !strings.Contains(pattern, ":") {
+		return pattern == path
+	}
+	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return false
+	}
+	for i, w := range want {
+		switch {
+		case strings.HasPrefix(w, ":"):
+			if got[i] == "" || got[i] == "." || got[i] == ".." || strings.Contains(got[i], "\\") {
+				return false
+			}
+		case w != got[i]:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/policies"
+)
+
+type requestKey struct{}
+
+// request is what the edge knows of a request.
+type request struct {
+	address   string
+	route     string              // pattern of the handler that served it, which holds no value of it
+	principal *policies.Principal // who sent it, once that is known
+}
+
+func requestOf(ctx context.Context) *request {
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		return r
+	}
+	return &request{}
+}
+
+// ClientAddress returns the address that the request of ctx is counted against.
+func ClientAddress(ctx context.Context) string { return requestOf(ctx).address }
+
+// Seen notes who sent the request of ctx, for its log line and their audit rows.
+func Seen(ctx context.Context, p *policies.Principal) {
+	known := requestOf(ctx)
+	known.principal, p.Address = p, known.address
+}
+
+// identify gives each request its id and its client's address, and logs it in one
+// line when it is done: no query string, no body, no token.
+func identify(log *slog.Logger, address func(*http.Request) string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		id := requestid.New()
+		w.Header().Set("X-Request-Id", id)
+		known := &request{address: address(r), route: "none"}
+		recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+		r = r.WithContext(context.WithValue(requestid.NewContext(r.Context(), id), requestKey{}, known))
+		next.ServeHTTP(recorder, r)
+		attributes := []any{
+			"request_id", id, "method", r.Method, "route", known.route, "status", recorder.status,
+			"milliseconds", time.Since(start).Milliseconds(),
+		}
+		if p := known.principal; p != nil {
+			attributes = append(attributes, "principal_kind", p.Kind, "principal_id", p.ID, "client_id", p.ClientID)
+		}
+		log.InfoContext(r.Context(), "request", attributes...)
+	})
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusRecorder) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach what is beneath.
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

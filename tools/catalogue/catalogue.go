@@ -1,0 +1,48 @@
+// Package catalogue is the explicit list of every operation of the product. What
+// is not here, no transport serves.
+package catalogue
+
+import (
+	"github.com/pbmb/pbmb/tools/admin"
+	"github.com/pbmb/pbmb/tools/column"
+	"github.com/pbmb/pbmb/tools/dataset"
+	"github.com/pbmb/pbmb/tools/me"
+	"github.com/pbmb/pbmb/tools/measure"
+	"github.com/pbmb/pbmb/tools/operation"
+	"github.com/pbmb/pbmb/tools/pii"
+	"github.com/pbmb/pbmb/tools/query"
+	"github.com/pbmb/pbmb/tools/search"
+)
+
+// Stores is what the operations stand on. A zero value will do where they are
+// only described, as in documents, commands and golden files.
+type Stores struct {
+	Me       me.Store
+	Search   search.Store
+	Datasets dataset.Store
+	Columns  column.Store
+	Measures measure.Store
+	Queries  query.Runner
+	PII      pii.Store
+	Views    pii.Views
+	Audit    admin.Audit
+	Roles    admin.Roles
+}
+
+// All returns every operation.
+func All(s Stores) []*operation.Def {
+	var all []*operation.Def
+	for _, some := range [][]*operation.Def{
+		me.Operations(s.Me),
+		search.Operations(s.Search),
+		dataset.Operations(s.Datasets),
+		column.Operations(s.Columns),
+		measure.Operations(s.Measures),
+		query.Operations(s.Queries),
+		pii.Operations(s.PII, s.Views),
+		admin.Operations(s.Audit, s.Roles),
+	} {
+		all = append(all, some...)
+	}
+	return all
+}
