@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/width"
 )
 
@@ -13,9 +14,10 @@ func Fold(name string) string {
 	for i := 0; i < len(name); i++ {
 		if name[i] >= 0x80 {
 			// Width first: a full-width capital has its lower-case partner only
-			// after narrowing. Narrowing can compose a mark that folding then
-			// touches, so the fold is last.
-			return cases.Fold().String(width.Fold.String(name))
+			// after narrowing. A half-width katakana with a voiced sound mark is
+			// two characters, which are then one. Case is last, as composing can
+			// make a letter that has one.
+			return cases.Fold().String(norm.NFC.String(width.Fold.String(name)))
 		}
 	}
 	b := []byte(name)

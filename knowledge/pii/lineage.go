@@ -1,6 +1,8 @@
 package pii
 
 import (
+	"strings"
+
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/dax"
 )
@@ -50,9 +52,14 @@ func CheckHeader(keys []string, query string, m *knowledge.Model, c *Coverage) *
 	}
 	res, _ := c.index.Resolve(q)
 	columns, open := outputs(res)
-	expected := make(map[string]OutputColumn, len(columns))
+	// A table that the query defines may put its name before the columns that it
+	// adds, so a column counts as expected by its name alone too.
+	byKey, byName := map[string][]OutputColumn{}, map[string][]OutputColumn{}
 	for _, o := range columns {
-		expected[knowledge.Fold(o.Key)] = o
+		key := knowledge.Fold(o.Key)
+		byKey[key] = append(byKey[key], o)
+		name := knowledge.Fold(keyName(o.Key))
+		byName[name] = append(byName[name], o)
 	}
 
 	c.mu.Lock()
@@ -73,12 +80,14 @@ func CheckHeader(keys []string, query string, m *knowledge.Model, c *Coverage) *
 				continue
 			}
 		}
-		o, ok := expected[knowledge.Fold(key)]
-		switch {
-		case !ok && !open:
+		from := byKey[knowledge.Fold(key)]
+		if from == nil {
+			from = byName[knowledge.Fold(keyName(key))]
+		}
+		if from == nil && !open {
 			found = append(found, finding{cause: NotKnown, element: key})
-		case !ok:
-		default:
+		}
+		for _, o := range from {
 			for _, s := range o.From {
 				if s.Measure {
 					if c.Measure(s.Table, s.Name) {
@@ -94,6 +103,14 @@ func CheckHeader(keys []string, query string, m *knowledge.Model, c *Coverage) *
 		return nil
 	}
 	return c.refusal(found, res)
+}
+
+// keyName is the name of the column in a key: what stands in its brackets.
+func keyName(key string) string {
+	if i := strings.IndexByte(key, '['); i >= 0 && strings.HasSuffix(key, "]") {
+		return key[i+1 : len(key)-1]
+	}
+	return key
 }
 
 // spelled is a column as the model spells it.
