@@ -33,6 +33,13 @@ func List(s Store) *operation.Def {
 			if err != nil {
 				return operation.Page[Item]{}, err
 			}
+			if total == 0 && in.Table != "" && in.Words == "" {
+				near, err := s.NearestTables(ctx, c.View, filter.DatasetID, in.Table)
+				if err == nil {
+					err = operation.Missing("table with columns", in.Table, near)
+				}
+				return operation.Page[Item]{}, err
+			}
 			items := make([]Item, len(found))
 			for i, f := range found {
 				items[i] = Item{

@@ -14,6 +14,10 @@ type Store interface {
 	// ListMeasures returns one range of the measures that match, how many match in
 	// all, and how many more were left out as personal data.
 	ListMeasures(context.Context, *visibility.View, knowledge.ElementFilter, knowledge.Range) (measures []knowledge.ListedMeasure, total, piiHidden int, err error)
+
+	// NearestTables returns up to five names of tables that view shows anything of
+	// and that are like name, best first. No dataset means every one.
+	NearestTables(ctx context.Context, view *visibility.View, datasetID, name string) ([]string, error)
 }
 
 // Operations returns every operation on measures.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -179,6 +180,9 @@ func explain(err error) error {
 	return err
 }
 
+// position is where in a query Power BI found a mistake.
+var position = regexp.MustCompile(`^Query \((\d+), (\d+)\)`)
+
 // upstream says in our own words what Power BI's code means; its own sentence
 // goes along in a field of its own.
 func upstream(e *query.UpstreamError) *operation.Error {
@@ -191,6 +195,9 @@ func upstream(e *query.UpstreamError) *operation.Error {
 	case e.Status == http.StatusBadRequest:
 		out.Kind = operation.Invalid
 		out.Sentence = "Power BI could not run the query."
+		if m := position.FindStringSubmatch(e.Message); m != nil {
+			out.Sentence = fmt.Sprintf("Power BI could not run the query: it stopped at line %s, column %s.", m[1], m[2])
+		}
 		out.Next = "Read what Power BI says, mend the query and run it again."
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden, e.Status == http.StatusNotFound:
 		out.Kind = operation.Forbidden
