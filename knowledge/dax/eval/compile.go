@@ -83,7 +83,7 @@ func must[T any](v T, err error) T {
 type compiler struct {
 	q       *query
 	slots   int
-	name    string // of what is compiled, for messages
+	home    *table // of a measure: [x] can be a column of it
 	inlined int    // user-defined functions around this place
 }
 
@@ -310,6 +310,9 @@ func (c *compiler) columnOrMeasure(s *scope, x *dax.Ref) node {
 		if m := c.q.measure(x.Name); m != nil {
 			return c.measureRef(x, m)
 		}
+		if c.home != nil && c.q.column(c.home, x.Name) != nil {
+			return c.columnOrMeasure(s, &dax.Ref{Span: x.Span, Table: c.home.name, HasTable: true, Quoted: true, Name: x.Name})
+		}
 		c.fail(x, UnknownName, "The value for '%s' cannot be determined. Either the column doesn't exist, or there is no current row for this column.", x.Name)
 	}
 	if b, _ := s.find(x.Table); b != nil && !x.Quoted {
@@ -437,7 +440,14 @@ func (c *compiler) tryColumn(s *scope, x dax.Expr) *modelColumn {
 					}
 				}
 			}
-			return nil
+			if c.home == nil || c.q.measure(x.Name) != nil {
+				return nil
+			}
+			col := c.q.column(c.home, x.Name)
+			if col != nil {
+				c.q.e.needColumn(col)
+			}
+			return col
 		}
 		name := x.Table
 		if b, _ := s.find(name); b != nil && !x.Quoted {

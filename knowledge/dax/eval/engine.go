@@ -168,50 +168,7 @@ func (e *Engine) compute() {
 	e.loading = q
 	defer func() { e.loading = nil }()
 
-	for i := range e.model.Relationships {
-		def := &e.model.Relationships[i]
-		from, to := e.byName[knowledge.Fold(def.FromTable)], e.byName[knowledge.Fold(def.ToTable)]
-		if from == nil || to == nil {
-			e.cannot("relationship %s: there is no table %s or %s", def.Name, def.FromTable, def.ToTable)
-			continue
-		}
-		r := &relationship{def: def, many: def.ToMany}
-		for _, t := range []*table{from, to} {
-			if err := e.try(func() { e.needTable(t) }); err != nil {
-				e.cannot("relationship %s: %s", def.Name, err)
-				r = nil
-				break
-			}
-		}
-		if r == nil {
-			continue
-		}
-		r.from, r.to = from.column(knowledge.Fold(def.FromColumn)), to.column(knowledge.Fold(def.ToColumn))
-		if r.from == nil || r.to == nil {
-			e.cannot("relationship %s: there is no column %s[%s] or %s[%s]", def.Name, def.FromTable, def.FromColumn, def.ToTable, def.ToColumn)
-			continue
-		}
-		e.relationships = append(e.relationships, r)
-	}
-	// Relationships first over columns that are loaded, then over those that are
-	// computed, whose expressions may use the first ones.
-	slices.SortStableFunc(e.relationships, func(a, b *relationship) int { return a.computed() - b.computed() })
-	kept := e.relationships[:0]
-	for _, r := range e.relationships {
-		err := e.try(func() {
-			e.needColumn(r.from)
-			e.needColumn(r.to)
-		})
-		if err != nil {
-			e.cannot("relationship %s: %s", r.def.Name, err)
-			continue
-		}
-		r.build()
-		r.from.table.out = append(r.from.table.out, r)
-		r.to.table.in = append(r.to.table.in, r)
-		kept = append(kept, r)
-	}
-	e.relationships = kept
+	e.buildRelationships()
 	e.spreadBlankRows()
 	for _, t := range e.tables {
 		if err := e.try(func() { e.needTable(t) }); err != nil {
@@ -236,11 +193,83 @@ func (e *Engine) compute() {
 	slices.Sort(e.unsupported)
 }
 
-func (r *relationship) computed() int {
-	if r.from.data != nil && r.to.data != nil {
-		return 0
+// buildRelationships builds the relationships: those over columns that are loaded
+// first, then those over computed ones, whose expressions may use the first
+// ones, and so on for as long as one more can be built.
+func (e *Engine) buildRelationships() {
+	var open []*relationship
+	for i := range e.model.Relationships {
+		def := &e.model.Relationships[i]
+		open = append(open, &relationship{def: def, many: def.ToMany})
 	}
-	return 1
+	slices.SortStableFunc(open, func(a, b *relationship) int { return e.computed(a) - e.computed(b) })
+	for progress := true; progress; {
+		progress = false
+		var failed []*relationship
+		for _, r := range open {
+			r.err = e.try(func() {
+				r.from = e.end(r.def.FromTable, r.def.FromColumn)
+				r.to = e.end(r.def.ToTable, r.def.ToColumn)
+			})
+			if r.err != nil {
+				e.forget()
+				failed = append(failed, r)
+				continue
+			}
+			r.build()
+			r.from.table.out = append(r.from.table.out, r)
+			r.to.table.in = append(r.to.table.in, r)
+			e.relationships = append(e.relationships, r)
+			progress = true
+		}
+		open = failed
+	}
+	for _, r := range open {
+		e.cannot("relationship %s: %s", r.def.Name, r.err)
+	}
+}
+
+// end is the column at one end of a relationship, computed where it must be.
+func (e *Engine) end(table, column string) *modelColumn {
+	t := e.byName[knowledge.Fold(table)]
+	if t == nil {
+		fail(UnknownName, "Cannot find table '%s'.", table)
+	}
+	e.needTable(t)
+	c := t.column(knowledge.Fold(column))
+	if c == nil {
+		fail(UnknownName, "The column '%s' in table '%s' cannot be found.", column, table)
+	}
+	e.needColumn(c)
+	return c
+}
+
+// computed is 0 where both ends of a relationship are loaded, and 1 otherwise.
+func (e *Engine) computed(r *relationship) int {
+	for _, at := range [][2]string{{r.def.FromTable, r.def.FromColumn}, {r.def.ToTable, r.def.ToColumn}} {
+		t := e.byName[knowledge.Fold(at[0])]
+		if t == nil {
+			return 1
+		}
+		if c := t.column(knowledge.Fold(at[1])); c == nil || c.data == nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+// forget lets what failed be tried again.
+func (e *Engine) forget() {
+	for _, t := range e.tables {
+		if t.state == failed && t.expr != nil {
+			t.state, t.err = pending, nil
+		}
+		for _, c := range t.columns {
+			if c.state == failed && c.expr != nil {
+				c.state, c.err = pending, nil
+			}
+		}
+	}
 }
 
 // spreadBlankRows gives the tables beyond a blank row one too: what lands on the
@@ -302,7 +331,7 @@ func (e *Engine) needTable(t *table) {
 
 func (e *Engine) computeTable(t *table) {
 	q := e.loading
-	c := &compiler{q: q, name: t.name}
+	c := &compiler{q: q}
 	run, sc := c.tableOf(nil, t.expr)
 	rel := run(q.env(c.slots))
 	t.n = rel.n
@@ -408,7 +437,7 @@ func (e *Engine) needColumn(c *modelColumn) {
 // computeColumn is the values of a calculated column, the blank row included. A
 // column of a query can use the variables around it.
 func (q *query) computeColumn(c *modelColumn, around *scope) *column.Column {
-	comp := &compiler{q: q, name: c.String()}
+	comp := &compiler{q: q}
 	sc := q.schema(c.table)
 	run := comp.scalarOf(around.row(sc), c.expr)
 	kind := value.Blank

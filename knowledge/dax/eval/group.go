@@ -95,7 +95,7 @@ func (g *calculationGroup) item(q *query, f *filterContext) *calculationItem {
 		if def.err != nil {
 			fail(Syntax, "Calculation error in calculation item '%s': %s", def.name, def.err)
 		}
-		c := &compiler{q: q, name: def.name}
+		c := &compiler{q: q}
 		item = &calculationItem{}
 		item.scalar = c.scalarOf(nil, def.expr)
 		item.slots = c.slots

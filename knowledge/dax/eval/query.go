@@ -167,7 +167,7 @@ func (m *measure) compile(q *query) {
 	if err == nil {
 		m.state = working
 		err = q.e.try(func() {
-			c := &compiler{q: q, name: m.name}
+			c := &compiler{q: q, home: m.table}
 			scope := q.globals
 			if m.def != nil {
 				scope = nil // the model knows nothing of the query's variables

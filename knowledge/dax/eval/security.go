@@ -74,7 +74,7 @@ func (q *query) admit(set *column.Bitmap, role *knowledge.Role, t *table, rule s
 		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be read: %s", role.Name, t.name, err)
 	}
 	sc := q.schema(t)
-	c := &compiler{q: q, name: role.Name}
+	c := &compiler{q: q}
 	var cond scalar
 	if err := q.e.try(func() { cond = c.scalarOf((*scope)(nil).row(sc), x) }); err != nil {
 		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be used: %s", role.Name, t.name, err)

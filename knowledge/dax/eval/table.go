@@ -84,6 +84,7 @@ type relationship struct {
 	def      *knowledge.Relationship
 	from, to *modelColumn
 	many     bool // many to many: no expansion and no blank row
+	err      error
 
 	// toRow gives for each row of from, the blank row included, the row of to
 	// that it lands on; nil where many is set.
