@@ -1,6 +1,8 @@
 package ui_test
 
 import (
+	"compress/gzip"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -36,13 +38,7 @@ func TestPathsNameOneScreenEach(t *testing.T) {
 // NET-06, NET-13: what the policy script-src 'self' would refuse to run is not
 // in the page, and everything that the page loads is in the build.
 func TestShellHasNothingInline(t *testing.T) {
-	page, err := fs.ReadFile(ui.FS(), "index.html")
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("ui/dist holds no build; run `npm run build` in ui")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := readBuild(t, "index.html")
 	asset := regexp.MustCompile(`^/assets/[^/]+-[A-Za-z0-9_-]{8}\.(js|css|svg)$`)
 	loaded := 0
 	d := xml.NewDecoder(strings.NewReader(string(page)))
@@ -88,4 +84,69 @@ func TestShellHasNothingInline(t *testing.T) {
 	if loaded < 2 {
 		t.Errorf("index.html loads %d files; want at least a script and a style sheet", loaded)
 	}
+}
+
+// UI-05: the script and style of the first load of home, as a browser gets them.
+func TestHomeIsLight(t *testing.T) {
+	var chunks map[string]struct {
+		File    string   `json:"file"`
+		CSS     []string `json:"css"`
+		Imports []string `json:"imports"`
+	}
+	if err := json.Unmarshal(readBuild(t, ".vite/manifest.json"), &chunks); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]bool{}
+	var load func(chunk string)
+	load = func(name string) {
+		chunk, ok := chunks[name]
+		if !ok {
+			t.Fatalf("the build has no chunk %q", name)
+		}
+		if files[chunk.File] {
+			return
+		}
+		files[chunk.File] = true
+		for _, css := range chunk.CSS {
+			files[css] = true
+		}
+		for _, imported := range chunk.Imports {
+			load(imported)
+		}
+	}
+	load("index.html")
+	load("src/home/page.tsx")
+
+	var sum counter
+	for file := range files {
+		z := gzip.NewWriter(&sum)
+		// Writing to a counter does not fail.
+		_, _ = z.Write(readBuild(t, file))
+		_ = z.Close()
+	}
+	const most = 100 << 10
+	t.Logf("home loads %d files, %d bytes compressed", len(files), sum)
+	if sum > most {
+		t.Errorf("home loads %d bytes of compressed script and style; at most %d are allowed", sum, most)
+	}
+}
+
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+// readBuild reads a file of the build, and skips the test where there is none.
+func readBuild(t *testing.T, name string) []byte {
+	t.Helper()
+	if _, err := fs.Stat(ui.FS(), "index.html"); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("ui/dist holds no build; run `npm run build` in ui")
+	}
+	body, err := fs.ReadFile(ui.FS(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
 }

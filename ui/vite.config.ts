@@ -5,6 +5,7 @@ export default defineConfig({
   build: {
     // The policy is script-src 'self': nothing may end up inline.
     assetsInlineLimit: 0,
+    manifest: true, // for the test of what the first screen loads
     modulePreload: { polyfill: false },
   },
   test: { environment: "happy-dom" },

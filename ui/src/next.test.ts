@@ -25,6 +25,7 @@ test.each([
   "me",
   "https://evil.example/",
   "//evil.example/",
+  "//evil.example/me",
   "/\\evil.example/",
   "\\/evil.example",
   "/\t/evil.example",

@@ -1,156 +1,87 @@
-// The operations of the API that the screens call.
-import { request } from "./request";
+// The operations of the API that the screens call, through a client whose types
+// are generated from the API's own document (npm run generate).
+import createClient from "openapi-fetch";
+import { problemOf, unreachable } from "./problem";
+import type { components, paths } from "./schema";
 
+type Schemas = components["schemas"];
+
+export type AuditItem = Schemas["AdminAuditItem"];
+export type Column = Schemas["ColumnItem"];
+export type Dataset = Schemas["DatasetGetOutput"];
+export type Decision = Schemas["PiiDecideOutput"];
+export type Hit = Schemas["SearchItem"];
+export type ListedDataset = Schemas["DatasetItem"];
+export type Me = Schemas["MeWhoamiOutput"];
+export type Measure = Schemas["MeasureItem"];
+export type QueryResult = Schemas["QueryExecuteOutput"];
+export type Rule = Schemas["PiiRule"];
+export type Table = Schemas["DatasetTable"];
+
+export type Cell = QueryResult["rows"][number][number];
+
+// A Page is some of the items of a list, and how to get the others.
 export type Page<T> = { items: T[]; total: number; pii_hidden?: number; next_cursor?: string; note?: string };
 
-export type ListedDataset = {
-  id: string;
-  name: string;
-  workspace: string;
-  description?: string;
-  endorsement?: string;
-  has_row_level_security: boolean;
-  schema_error?: string;
-};
+const client = createClient<paths>({ baseUrl: location.origin, fetch: (request) => fetch(request) });
 
-export type Table = { name: string; description?: string; hidden?: boolean; columns: number; measures: number };
-
-export type Dataset = ListedDataset & {
-  apps: string[];
-  configured_by?: string;
-  seen_at: string;
-  columns: number;
-  measures: number;
-  pii_hidden?: number;
-  relationships_read: boolean;
-  tables: Table[];
-  note?: string;
-};
-
-export type Column = {
-  table: string;
-  name: string;
-  type: string;
-  description?: string;
-  dax?: string;
-  hidden?: boolean;
-  pii?: boolean;
-};
-
-export type Measure = {
-  table: string;
-  name: string;
-  description?: string;
-  dax?: string;
-  format?: string;
-  hidden?: boolean;
-  pii?: boolean;
-};
-
-export type HitKind = "measure" | "column" | "table" | "dataset";
-
-export type Hit = {
-  kind: string;
-  name: string;
-  table?: string;
-  dataset: string;
-  dataset_id: string;
-  workspace: string;
-  description?: string;
-};
-
-// address adds the given parameters to a path, leaving out those without a value.
-function address(path: string, parameters: Record<string, string | number | undefined>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== "") query.set(name, String(value));
-  }
-  return query.size > 0 ? `${path}?${query}` : path;
+// answer gives what a call gave, or throws its Problem.
+async function answer<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  const { data, error, response } = await call.catch(() => {
+    throw unreachable();
+  });
+  if (!response.ok || data === undefined) throw problemOf(response.status, error, response.headers.get("X-Request-Id"));
+  return data;
 }
 
-const get = <T>(path: string, parameters: Record<string, string | number | undefined> = {}) =>
-  request<T>("GET", address(`/api/v1${path}`, parameters));
-
-export const search = (query: string) => get<{ items: Hit[]; note?: string }>("/search", { query, limit: 50 });
-
-export const listDatasets = (cursor?: string) => get<Page<ListedDataset>>("/datasets", { cursor });
-
-export const getDataset = (id: string) => get<Dataset>(`/datasets/${encodeURIComponent(id)}`);
-
-export const listMeasures = (dataset: string, words: string, cursor?: string) =>
-  get<Page<Measure>>("/measures", { dataset, words, cursor });
-
-export const listColumns = (dataset: string, table: string, words: string, cursor?: string) =>
-  get<Page<Column>>("/columns", { dataset, table, words, cursor });
-
-export type Me = {
-  id: string;
-  email?: string;
-  name?: string;
-  roles: string[];
-  power_bi: { state: string; account?: string; connected_at?: string };
-};
-
-export const getMe = () => get<Me>("/me");
+export const getMe = () => answer(client.GET("/api/v1/me"));
 
 // connectAddress is where the browser goes to connect a Power BI account and come
 // back to next.
 export const connectAddress = (next: string) => `/api/v1/me/connection/start?next=${encodeURIComponent(next)}`;
 
-export type Cell = string | number | boolean | null;
+export const search = (query: string) => answer(client.GET("/api/v1/search", { params: { query: { query, limit: 50 } } }));
 
-export type QueryResult = {
-  columns: { name: string; type: string }[];
-  rows: Cell[][];
-  row_count: number;
-  truncated?: string;
-  data_at: string; // a time, or unknown
-  ran_as: string;
-  row_level_security: string;
-  note?: string;
-};
+export const listDatasets = (cursor?: string) => answer(client.GET("/api/v1/datasets", { params: { query: { ...(cursor && { cursor }) } } }));
+
+export const getDataset = (dataset: string) => answer(client.GET("/api/v1/datasets/{dataset}", { params: { path: { dataset } } }));
+
+export const listMeasures = (dataset: string, words: string, cursor?: string) =>
+  answer(client.GET("/api/v1/measures", { params: { query: { dataset, ...(words && { words }), ...(cursor && { cursor }) } } }));
+
+export const listColumns = (dataset: string, table: string, words: string, cursor?: string) =>
+  answer(client.GET("/api/v1/columns", { params: { query: { dataset, ...(table && { table }), ...(words && { words }), ...(cursor && { cursor }) } } }));
 
 export const runQuery = (dataset: string, dax: string, purpose: string) =>
-  request<QueryResult>("POST", "/api/v1/queries", { dataset, dax, purpose });
-
-export type Rule = {
-  reference: string;
-  kind: string; // table, column or measure
-  pii: boolean; // false where it was reviewed and cleared
-  note?: string;
-  changed_by: string;
-  changed_at: string;
-  via: string;
-};
-
-export type Decision = Rule & { columns: number; measures: number; datasets: number; near?: string[]; notice?: string };
+  answer(client.POST("/api/v1/queries", { body: { dataset, dax, purpose } }));
 
 export type RuleInput = { reference: string; measure: boolean; note: string };
 
-export const listRules = (cursor?: string) => get<Page<Rule>>("/admin/pii/rules", { cursor });
+export const listRules = (cursor?: string) => answer(client.GET("/api/v1/admin/pii/rules", { params: { query: { ...(cursor && { cursor }) } } }));
 
-export const markPII = (input: RuleInput) => request<Decision>("POST", "/api/v1/admin/pii/mark", input);
+export const markPII = (body: RuleInput) => answer(client.POST("/api/v1/admin/pii/mark", { body }));
 
-export const clearPII = (input: RuleInput) => request<Decision>("POST", "/api/v1/admin/pii/clear", input);
+export const clearPII = (body: RuleInput) => answer(client.POST("/api/v1/admin/pii/clear", { body }));
 
 export const removeRule = (reference: string, measure: boolean) =>
-  request<{ removed: string }>("POST", "/api/v1/admin/pii/remove", { reference, measure });
+  answer(client.POST("/api/v1/admin/pii/remove", { body: { reference, measure } }));
 
-export type AuditItem = {
-  at: string;
-  principal: string;
-  principal_id: string;
-  via: string;
-  client_id?: string;
-  address?: string;
-  request_id?: string;
-  action: string;
-  outcome: string; // allow, deny or error
-  element?: string;
-  reason?: string;
-  detail?: string;
-};
+export const outcomes = ["allow", "deny", "error"] as const;
 
-export type AuditFilter = { principal: string; action: string; outcome: string };
+export type Outcome = (typeof outcomes)[number];
 
-export const listAudit = (filter: AuditFilter, cursor?: string) => get<Page<AuditItem>>("/admin/audit", { ...filter, cursor });
+export type AuditFilter = { principal: string; action: string; outcome: Outcome | undefined };
+
+export const listAudit = ({ principal, action, outcome }: AuditFilter, cursor?: string) =>
+  answer(
+    client.GET("/api/v1/admin/audit", {
+      params: {
+        query: {
+          ...(principal && { principal }),
+          ...(action && { action }),
+          ...(outcome && { outcome }),
+          ...(cursor && { cursor }),
+        },
+      },
+    }),
+  );

@@ -1,3 +1,5 @@
+import type { components } from "./schema";
+
 // A Problem is an answer of the API that is not the one asked for, told in the
 // API's own words (problem details, RFC 9457), or the lack of any answer.
 export class Problem extends Error {
@@ -36,7 +38,7 @@ export const unreachable = () =>
 // problemOf reads the body of an answer that reported failure. A proxy in front
 // may have written it, so nothing about its shape is taken for granted.
 export function problemOf(status: number, body: unknown, requestId: string | null): Problem {
-  const field = (name: string): string | undefined => {
+  const field = (name: keyof components["schemas"]["RestapiProblem"]): string | undefined => {
     if (typeof body !== "object" || body === null) return undefined;
     const value: unknown = Reflect.get(body, name);
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -47,7 +49,7 @@ export function problemOf(status: number, body: unknown, requestId: string | nul
     detail: field("detail") ?? field("title") ?? "The server could not answer this.",
     next: field("next"),
     requestId: field("request_id") ?? requestId ?? undefined,
-    upstream: field("upstream"),
+    upstream: field("power_bi_says"),
   });
 }
 

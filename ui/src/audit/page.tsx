@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { listAudit, type AuditFilter, type AuditItem } from "../api/operations";
+import { listAudit, outcomes, type AuditFilter, type AuditItem } from "../api/operations";
 import { navigate, useAddress } from "../router";
 import { CopyButton } from "../ui/copy";
 import { PageHeading } from "../ui/heading";
@@ -14,7 +14,7 @@ export function AuditPage() {
   const filter = {
     principal: query.get("principal") ?? "",
     action: query.get("action") ?? "",
-    outcome: query.get("outcome") ?? "",
+    outcome: outcomes.find((o) => o === query.get("outcome")),
   };
   const pages = usePages((cursor) => listAudit(filter, cursor), JSON.stringify(filter));
   return (
@@ -72,7 +72,7 @@ function Filter({ filter }: { filter: AuditFilter }) {
     >
       <label>
         Outcome
-        <select name="outcome" value={filter.outcome} onChange={apply}>
+        <select name="outcome" value={filter.outcome ?? ""} onChange={apply}>
           <option value="">All</option>
           <option value="allow">Allowed</option>
           <option value="deny">Refused</option>
@@ -92,14 +92,14 @@ function Filter({ filter }: { filter: AuditFilter }) {
   );
 }
 
-const outcomes = new Map([
+const shown = new Map([
   ["allow", { text: "allowed", tone: "good" }],
   ["deny", { text: "refused", tone: "bad" }],
   ["error", { text: "failed", tone: "warn" }],
 ]);
 
 function AuditRow({ item }: { item: AuditItem }) {
-  const outcome = outcomes.get(item.outcome) ?? { text: item.outcome, tone: "" };
+  const outcome = shown.get(item.outcome) ?? { text: item.outcome, tone: "" };
   return (
     <li>
       <p class="audit-when quiet">

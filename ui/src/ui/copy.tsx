@@ -8,11 +8,15 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     const timer = setTimeout(() => setOutcome(""), 2000);
     return () => clearTimeout(timer);
   }, [outcome]);
-  const copy = () =>
-    navigator.clipboard.writeText(text).then(
-      () => setOutcome("Copied"),
-      () => setOutcome("Copying failed"), // denied: the text is there to be selected
-    );
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setOutcome("Copied");
+    } catch {
+      // Denied, or no clipboard, as on a plain http address: the text is there to be selected.
+      setOutcome("Copying failed");
+    }
+  };
   return (
     <>
       <button type="button" class="copy" onClick={copy} aria-label={`Copy ${what}`}>
