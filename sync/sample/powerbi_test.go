@@ -14,8 +14,8 @@ const personPath = sample.PowerBIPath + "/v1.0/myorg"
 func TestListsShowWhatAPersonReaches(t *testing.T) {
 	s := sharedSite(t)
 	cases := map[string]struct{ groups, apps string }{
-		"admin":    {"Commercial, Finance, People, Supply chain", "Tarnwick sales"},
-		"curator":  {"Commercial, Supply chain", "Tarnwick sales"},
+		"admin":    {"Commercial, Customer care, Finance, People, Supply chain", "Tarnwick sales"},
+		"curator":  {"Commercial, Customer care, Supply chain", "Tarnwick sales"},
 		"viewer":   {"Supply chain", "Tarnwick sales"},
 		"steward":  {"Finance", "Tarnwick sales"},
 		"ada":      {"Commercial", "Tarnwick sales"},
@@ -77,13 +77,13 @@ func TestScan(t *testing.T) {
 	token := s.scanner()
 	var modified []struct{ ID string }
 	s.call(token, "GET", adminPath+"/workspaces/modified?excludePersonalWorkspaces=true", nil, &modified)
-	if len(modified) != 4 {
-		t.Fatalf("%d workspaces, want 4", len(modified))
+	if len(modified) != 5 {
+		t.Fatalf("%d workspaces, want 5", len(modified))
 	}
 	var all []struct{ ID string }
 	s.call(token, "GET", adminPath+"/workspaces/modified", nil, &all)
-	if len(all) != 5 {
-		t.Errorf("%d workspaces with personal ones, want 5", len(all))
+	if len(all) != 6 {
+		t.Errorf("%d workspaces with personal ones, want 6", len(all))
 	}
 	if res := s.call(token, "GET", adminPath+"/workspaces/modified?modifiedSince=2020-01-01T00:00:00Z", nil, nil); res.StatusCode != 400 {
 		t.Errorf("a time too long ago: %s", res.Status)
@@ -178,7 +178,7 @@ func checkScan(t *testing.T, s *site, token, path string) {
 		}
 	}
 	t.Logf("%d datasets, %d tables, %d measures", len(sets), tables, measures)
-	if len(sets) != 8 || personal != 1 || copies != 2 || items != 1 {
+	if len(sets) != 12 || personal != 1 || copies != 2 || items != 1 {
 		t.Errorf("%d datasets, %d personal workspaces, %d copies of reports, %d lakehouses", len(sets), personal, copies, items)
 	}
 	// SAMPLE-03

@@ -8,5 +8,5 @@ import "embed"
 
 // Files is company.yaml with a folder for each workspace and dataset.
 //
-//go:embed company.yaml ada commercial finance people supply-chain
+//go:embed company.yaml ada care commercial finance people supply-chain
 var Files embed.FS
