@@ -7,12 +7,13 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/oauth/authn"
+	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/policies"
 )
 
@@ -40,9 +41,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The token comes before the method: clients probe with GET and expect 401.
-	p, err := h.authenticate(r)
+	p, err := h.cfg.Auth.Request(r, protocol.ResourceMCP)
 	if err != nil {
-		h.refuse(w, r, asAuthError(err), err)
+		h.refuse(w, r, err)
 		return
 	}
 	if r.Method != http.MethodPost {
@@ -63,6 +64,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	h.cfg.Seen(r.Context(), p)
 	r = r.WithContext(policies.NewContext(r.Context(), p))
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
 		h.batch(w, r, trimmed)
@@ -71,28 +73,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.single(w, r, body)
 }
 
-func (h *Handler) authenticate(r *http.Request) (*policies.Principal, error) {
-	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !found || token == "" {
-		return nil, &AuthError{Status: http.StatusUnauthorized}
-	}
-	return h.cfg.Authenticate(r, token)
-}
-
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, e *AuthError, cause error) {
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		challenge := h.cfg.Challenge
-		if e.Code != "" {
-			challenge += `, error="` + e.Code + `"`
-		}
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status := authn.Status(err)
+	if challenge := h.cfg.Auth.Challenge(protocol.ResourceMCP, err); challenge != "" {
 		w.Header().Set("WWW-Authenticate", challenge)
-		http.Error(w, http.StatusText(e.Status), e.Status)
-	default:
-		h.cfg.Log.ErrorContext(r.Context(), "looking up a token", "request_id", requestid.FromContext(r.Context()), "error", cause)
-		w.Header().Set("Retry-After", "2")
-		http.Error(w, "Try again in a few seconds.", http.StatusServiceUnavailable)
 	}
+	if status == http.StatusServiceUnavailable {
+		h.cfg.Log.ErrorContext(r.Context(), "looking up a token", "request_id", requestid.FromContext(r.Context()), "error", err)
+		w.Header().Set("Retry-After", "2")
+	}
+	http.Error(w, http.StatusText(status), status)
 }
 
 // envelope is what must be known of a message before it is passed on.

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -27,12 +26,11 @@ type Config struct {
 	Operations []*operation.Def
 	Guard      *operation.Guard
 
-	// Authenticate returns the principal of a bearer token for this endpoint, or
-	// an [*AuthError].
-	Authenticate func(r *http.Request, token string) (*policies.Principal, error)
+	// Auth finds out who sent a request.
+	Auth Authenticator
 
-	// Challenge is the WWW-Authenticate value that names this endpoint's metadata.
-	Challenge string
+	// Seen is told who sent each request, before anything is done for them.
+	Seen func(context.Context, *policies.Principal)
 
 	// Guide returns the conventions' opening, which begins the instructions.
 	Guide func(context.Context) string
@@ -40,13 +38,11 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// An AuthError says why a token does not open the endpoint.
-type AuthError struct {
-	Status int    // 401, 403, or 503 where the token could not be looked up
-	Code   string // of RFC 6750: invalid_token, insufficient_scope; empty where there was no token
+// An Authenticator resolves requests; see [authn.Authn], whose errors it returns.
+type Authenticator interface {
+	Request(r *http.Request, resourcePath string) (*policies.Principal, error)
+	Challenge(resourcePath string, err error) string
 }
-
-func (e *AuthError) Error() string { return fmt.Sprintf("%d %s", e.Status, e.Code) }
 
 // Handler answers POST /api/mcp.
 type Handler struct {
@@ -159,12 +155,4 @@ func toolError(e *operation.Error, requestID string) *mcp.CallToolResult {
 	result := &mcp.CallToolResult{IsError: true, Content: content}
 	result.Meta = mcp.NewMetaFromMap(map[string]any{"kind": string(e.Kind), "request_id": requestID})
 	return result
-}
-
-// asAuthError returns what to tell of an error of authentication.
-func asAuthError(err error) *AuthError {
-	if e, ok := errors.AsType[*AuthError](err); ok {
-		return e
-	}
-	return &AuthError{Status: http.StatusServiceUnavailable}
 }

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pbmb/pbmb/oauth/signin"
+	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/server/demo"
+	"github.com/pbmb/pbmb/server/wire"
+	"github.com/pbmb/pbmb/sync/sample"
+)
+
+func newDemo(out, errOut io.Writer) *cobra.Command {
+	var o demo.Options
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Run everything on the sample tenant, with a private PostgreSQL and Cerbos",
+		Long: "Runs the whole product on this machine: a private PostgreSQL, Cerbos, the sample tenant, the api and the worker. " +
+			"Everything that it starts stops with it, and what it keeps is in one folder.",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			level := slog.LevelWarn
+			if verbose {
+				level = slog.LevelInfo
+			}
+			o.Out, o.Log = out, slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+			if o.Data == "" {
+				o.Data = demo.DefaultData(os.Getenv)
+			}
+			return demo.Run(c.Context(), o, demoParts(o.Log))
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&o.Data, "data", "", "folder of everything that is kept (default: one in your home, or /var/lib/pbmb/demo for root)")
+	flags.StringVar(&o.Listen, "listen", demo.DefaultListen, "host and port of the api")
+	flags.StringVar(&o.SampleListen, "sample-listen", demo.DefaultSampleListen, "host and port of the sample tenant")
+	flags.StringArrayVar(&o.Models, "model", nil, "a .bim file or a TMDL folder to add as a dataset; may be given more than once")
+	flags.StringVar(&o.ReadyFile, "ready-file", "", "file to write, as JSON, once everything is ready")
+	flags.BoolVar(&verbose, "verbose", false, "log every request")
+	return c
+}
+
+func demoParts(log *slog.Logger) demo.Parts {
+	var known func(string) (signin.Known, bool)
+	return demo.Parts{
+		Setup: func(ctx context.Context, cfg config.Config, tenant *sample.Tenant) error {
+			known = wire.KnownInSample(tenant)
+			return wire.SetUpSample(ctx, cfg)
+		},
+		API: func(ctx context.Context, cfg config.Config, l net.Listener) (demo.Service, error) {
+			return wire.API(ctx, cfg, l, known, log)
+		},
+		Worker: func(ctx context.Context, cfg config.Config) (demo.Service, error) {
+			return wire.Worker(ctx, cfg, log)
+		},
+		Fill: wire.FillSample,
+	}
+}
+
+func newSample(out, errOut io.Writer) *cobra.Command {
+	var listen string
+	var models []string
+	serve := &cobra.Command{
+		Use: "serve", Short: "Serve the stand-in for Entra, Graph and Power BI", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			listener, err := net.Listen("tcp", listen)
+			if err != nil {
+				return fmt.Errorf("listening on %s: %w", listen, err)
+			}
+			defer listener.Close()
+			url := "http://" + listener.Addr().String()
+			tenant, err := sample.New(sample.Config{URL: url, Models: models, Log: newLog(errOut, config.Development)})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "sample tenant %s at %s\n", sample.TenantID, url)
+			return demo.ServeUntilDone(c.Context(), listener, tenant.Handler())
+		},
+	}
+	serve.Flags().StringVar(&listen, "listen", demo.DefaultSampleListen, "host and port")
+	serve.Flags().StringArrayVar(&models, "model", nil, "a .bim file or a TMDL folder to add as a dataset; may be given more than once")
+	parent := &cobra.Command{
+		Use: "sample", Short: "The sample tenant by itself", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	parent.AddCommand(serve)
+	return parent
+}

@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/pbmb/pbmb/internal/audit"
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge"
+	oauthstore "github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/policies"
+	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/tools/admin"
+	"github.com/pbmb/pbmb/tools/operation"
+)
+
+// openVault takes the identity from the environment where it is given there, and
+// else from the process's own file, which is made on the first start.
+func openVault(fromEnvironment, file string) (*vault.Vault, error) {
+	if fromEnvironment != "" {
+		return vault.FromEnvironment(fromEnvironment)
+	}
+	return vault.FromFile(file)
+}
+
+// checkBinding refuses a database that belongs to another tenant, or that has an
+// admin and belongs to none (TENANT-07, -10, -11).
+func checkBinding(ctx context.Context, people *oauthstore.Store, cfg config.Config) error {
+	binding, err := people.Binding(ctx)
+	if errors.Is(err, postgres.ErrNotFound) {
+		has, err := people.HasAdmin(ctx)
+		if err == nil && has {
+			err = errors.New("this database has an admin and belongs to no tenant: restore it from a backup")
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if binding.TenantID != cfg.TenantID {
+		return errors.New("this database belongs to the tenant " + binding.TenantID + ", and POWERBI_TENANT_ID names another: use a new database for another tenant")
+	}
+	if binding.Mock != cfg.MockAuthority() {
+		return errors.New("this database was set up on the other side of the sample tenant: use a new database")
+	}
+	return nil
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+func isHTTPS(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "https"
+}
+
+// ready asks for any decision: what it is does not matter.
+func ready(ctx context.Context, d policies.Decider) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err := d.Allowed(ctx, &policies.Principal{Kind: policies.System, ID: "readyz", Roles: []string{policies.RoleViewer}}, policies.Read, policies.Book)
+	return err
+}
+
+// auditor keeps the guard's refusals.
+type auditor struct{ writer *audit.Writer }
+
+func (a auditor) Refused(ctx context.Context, p *policies.Principal, r operation.Refusal) error {
+	return a.writer.Write(ctx, p, audit.Event{
+		Action: r.Operation, Outcome: audit.Deny, Element: r.Element, Reason: string(r.Kind), Detail: r.Detail,
+	})
+}
+
+// roles gives and takes roles for the operations on them.
+type roles struct {
+	people *oauthstore.Store
+	now    func() time.Time
+}
+
+func (r roles) ListAssignments(ctx context.Context) ([]admin.Assignment, error) {
+	all, err := r.people.Assignments(ctx)
+	list := make([]admin.Assignment, len(all))
+	for i, a := range all {
+		list[i] = assignment(a)
+	}
+	return list, err
+}
+
+func (r roles) Assign(ctx context.Context, by *policies.Principal, a admin.Assignment) (admin.Assignment, error) {
+	standing, err := r.people.Assign(ctx, by, oauthstore.Assignment{
+		Role: a.Role, Kind: oauthstore.AssignmentKind(a.Kind), Subject: a.Subject, Provider: a.Provider,
+	}, r.now())
+	return assignment(standing), err
+}
+
+func (r roles) Revoke(ctx context.Context, by *policies.Principal, id string) (admin.Assignment, error) {
+	gone, err := r.people.Revoke(ctx, by, id)
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		err = knowledge.ErrNotFound
+	case errors.Is(err, oauthstore.ErrLastAdmin):
+		err = knowledge.ErrConflict
+	}
+	return assignment(gone), err
+}
+
+func assignment(a oauthstore.StandingAssignment) admin.Assignment {
+	return admin.Assignment{
+		ID: a.ID, Role: a.Role, Kind: a.Kind, Subject: a.Subject, Provider: a.Provider, Claimed: a.Claimed,
+		CreatedAt: a.CreatedAt, CreatedBy: a.CreatedBy,
+	}
+}

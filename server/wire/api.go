@@ -1,0 +1,233 @@
+// Package wire puts the processes together: one function for each builds all that
+// it stands on, top to bottom, and nothing else in the product builds anything.
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pbmb/pbmb/internal/audit"
+	"github.com/pbmb/pbmb/internal/clientaddr"
+	"github.com/pbmb/pbmb/internal/fetch"
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/ratelimit"
+	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge/query"
+	"github.com/pbmb/pbmb/knowledge/store"
+	"github.com/pbmb/pbmb/knowledge/visibility"
+	"github.com/pbmb/pbmb/oauth/authn"
+	"github.com/pbmb/pbmb/oauth/authorize"
+	"github.com/pbmb/pbmb/oauth/consent"
+	"github.com/pbmb/pbmb/oauth/metadata"
+	"github.com/pbmb/pbmb/oauth/protocol"
+	"github.com/pbmb/pbmb/oauth/provider"
+	"github.com/pbmb/pbmb/oauth/register"
+	"github.com/pbmb/pbmb/oauth/session"
+	"github.com/pbmb/pbmb/oauth/signin"
+	oauthstore "github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/oauth/token"
+	"github.com/pbmb/pbmb/policies/cerbos"
+	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/server/mcpserver"
+	"github.com/pbmb/pbmb/server/restapi"
+	"github.com/pbmb/pbmb/server/web"
+	"github.com/pbmb/pbmb/sync/worker"
+	"github.com/pbmb/pbmb/tools/catalogue"
+	"github.com/pbmb/pbmb/tools/operation"
+	"github.com/pbmb/pbmb/ui"
+)
+
+// Version is the program's, as the connector and the API tell it.
+const Version = "0.1.0"
+
+// queryTimeout is how long one query may take (query.timeout_seconds by default).
+const queryTimeout = 120 * time.Second
+
+// An APIProcess is the api, ready to serve.
+type APIProcess struct {
+	handler  http.Handler
+	listener net.Listener
+	jobs     *worker.Runner
+	closers  []func()
+	log      *slog.Logger
+}
+
+// API builds the api, which will serve on listener. The dev sign-in, where it is
+// open, asks known who an email belongs to; it may be nil.
+func API(ctx context.Context, cfg config.Config, listener net.Listener, known func(email string) (signin.Known, bool), log *slog.Logger) (p *APIProcess, err error) {
+	if err := cfg.CheckAPI(); err != nil {
+		return nil, err
+	}
+	if cfg.DatabaseMigrator != "" {
+		if err := postgres.Migrate(ctx, cfg.DatabaseMigrator); err != nil {
+			return nil, fmt.Errorf("migrating the database: %w", err)
+		}
+	}
+	p = &APIProcess{listener: listener, log: log}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	now := time.Now
+
+	// What everything stands on.
+	pool, err := postgres.Open(ctx, cfg.DatabaseAPI, postgres.API)
+	if err != nil {
+		return nil, err
+	}
+	p.closers = append(p.closers, pool.Close)
+	identity, err := openVault(cfg.APIIdentity, filepath.Join(cfg.IdentityFolder, "api"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := identity.Publish(ctx, pool, vault.API); err != nil {
+		return nil, err
+	}
+	decider, err := cerbos.New(cfg.CerbosAddress, cerbos.WithLogger(log))
+	if err != nil {
+		return nil, err
+	}
+	p.closers = append(p.closers, func() { _ = decider.Close() }) // the process is ending
+	microsoft, err := fetch.NewFixed([]string{cfg.Authority, cfg.APIURL, cfg.GraphURL}, fetch.Options{
+		Environment: string(cfg.Environment), Timeout: queryTimeout, MaxBytes: 32 << 20,
+	})
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := clientaddr.New(cfg.TrustedProxy, cfg.ClientAddressHeader)
+	if err != nil {
+		return nil, err
+	}
+	limits := ratelimit.New(pool, now)
+
+	// Who is calling.
+	site, err := protocol.NewSite(cfg.PublicBaseURL)
+	if err != nil {
+		return nil, err
+	}
+	people := oauthstore.New(pool)
+	if err := checkBinding(ctx, people, cfg); err != nil {
+		return nil, err
+	}
+	keys, err := provider.LoadKeys(ctx, people, identity, now)
+	if err != nil {
+		return nil, err
+	}
+	issuer := provider.New(site, people, keys, now, log)
+	callers := authn.New(site, people, issuer, now)
+	signer, err := consent.NewSigner([]byte(cfg.AuthSecret), now)
+	if err != nil {
+		return nil, err
+	}
+	clients := newMicrosoft(cfg, microsoft, now)
+	accounts, connecting := newConnections(pool, identity, clients, callers, site, now, log)
+	routes := []protocol.Route{}
+	for _, served := range []interface{ Routes() []protocol.Route }{
+		metadata.New(site),
+		register.New(people, now, log),
+		authorize.New(issuer, people, signer, now, log),
+		consent.New(issuer, callers, signer, log),
+		token.New(issuer),
+		session.New(people, now, log),
+		signin.New(newSignIn(cfg, site, people, microsoft, clients, known, now, log)),
+		connecting,
+	} {
+		routes = append(routes, served.Routes()...)
+	}
+
+	// What the product knows, and what callers can do with it.
+	book := store.New(pool)
+	views := visibility.New(decider, log)
+	reader, kept := newModelReader(pool, clients, accounts, log)
+	guard := &operation.Guard{
+		Decider: decider, Visibility: views, Datasets: book, Limits: limits, Audit: auditor{audit.NewWriter(pool)}, Log: log,
+	}
+	operations := catalogue.All(catalogue.Stores{
+		Me:       myAccount{book, accounts},
+		Search:   book,
+		Datasets: book,
+		Columns:  book,
+		Measures: book,
+		Queries: &query.Runner{
+			Models: book, Relationships: relationships{reader}, Tokens: tokens{accounts}, PowerBI: powerBI{clients.powerBI}, Log: book,
+			Timeout: queryTimeout, Now: now,
+		},
+		PII:   book,
+		Views: views,
+		Audit: book,
+		Roles: roles{people, now},
+	})
+
+	// The ways in.
+	connector, err := mcpserver.New(mcpserver.Config{
+		Name: cfg.Deployment, Version: Version, Host: hostOf(cfg.PublicBaseURL), Origin: cfg.PublicBaseURL,
+		Operations: operations, Guard: guard, Auth: callers, Seen: web.Seen,
+		Guide: func(context.Context) string { return "" }, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.handler = web.New(web.Config{
+		Site: site, Origin: cfg.PublicBaseURL, HTTPS: isHTTPS(cfg.PublicBaseURL), Shell: ui.FS(), Screens: ui.Paths(), Routes: routes,
+		API: restapi.New(restapi.Config{Version: Version, BaseURL: cfg.PublicBaseURL, Operations: operations, Guard: guard}),
+		MCP: connector, Auth: callers, Limits: limits, Log: log,
+		Ready: func(ctx context.Context) error {
+			if err := pool.Ping(ctx); err != nil {
+				return postgres.Translate(err)
+			}
+			return ready(ctx, decider)
+		},
+		Address: func(r *http.Request) string {
+			a, err := addresses.Address(r)
+			if err != nil {
+				return "unknown" // one count for all of them
+			}
+			return a.String()
+		},
+	})
+	p.jobs, err = worker.NewAPI(pool, reader, kept, func(ctx context.Context) error { return checkBinding(ctx, people, cfg) }, log)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Run serves until ctx ends, and then finishes what is in flight.
+func (p *APIProcess) Run(ctx context.Context) error {
+	defer p.close()
+	server := &http.Server{
+		Handler: p.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := server.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serving: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+		defer cancel()
+		return server.Shutdown(finish)
+	})
+	group.Go(func() error { return runJobs(ctx, p.jobs) })
+	return group.Wait()
+}
+
+func (p *APIProcess) close() {
+	for i := len(p.closers) - 1; i >= 0; i-- {
+		p.closers[i]()
+	}
+	p.closers = nil
+}

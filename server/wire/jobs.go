@@ -1,0 +1,47 @@
+package wire
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pbmb/pbmb/knowledge/store/relationship"
+	"github.com/pbmb/pbmb/oauth/connection"
+	"github.com/pbmb/pbmb/sync/model"
+	"github.com/pbmb/pbmb/sync/worker"
+)
+
+// stopTime is how long running jobs are waited for when a process ends.
+const stopTime = 15 * time.Second
+
+// runJobs takes jobs until ctx ends, and then waits for those that run.
+func runJobs(ctx context.Context, runner *worker.Runner) error {
+	if err := runner.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	return runner.Stop(finish)
+}
+
+// newModelReader returns what reads models under people's own tokens.
+func newModelReader(pool *pgxpool.Pool, clients microsoft, accounts *connection.Connections, log *slog.Logger) (*model.Reader, *relationship.Store) {
+	kept := relationship.New(pool)
+	return &model.Reader{
+		Source: clients.powerBI, Store: kept, Log: log,
+		Token: func(ctx context.Context, personID string) (string, error) {
+			token, err := accounts.Token(ctx, personID)
+			return token.Access, err
+		},
+	}, kept
+}
+
+// relationships reads a model at once for the query runner.
+type relationships struct{ reader *model.Reader }
+
+func (r relationships) ReadRelationships(ctx context.Context, personID, datasetID string) error {
+	return upstream(r.reader.Read(ctx, personID, datasetID))
+}

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pbmb/pbmb/internal/audit"
+	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge/query"
+	"github.com/pbmb/pbmb/knowledge/store"
+	"github.com/pbmb/pbmb/oauth/authn"
+	"github.com/pbmb/pbmb/oauth/connection"
+	"github.com/pbmb/pbmb/oauth/protocol"
+	"github.com/pbmb/pbmb/oauth/signin"
+	oauthstore "github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/sync/entra"
+	"github.com/pbmb/pbmb/sync/graph"
+	"github.com/pbmb/pbmb/sync/powerbi"
+	"github.com/pbmb/pbmb/tools/me"
+)
+
+// microsoft has the clients of Microsoft's services.
+type microsoft struct {
+	entra   *entra.Client
+	graph   *graph.Client
+	powerBI *powerbi.Client
+}
+
+func newMicrosoft(cfg config.Config, h *http.Client, now func() time.Time) microsoft {
+	return microsoft{
+		entra: entra.New(cfg.Authority, cfg.TenantID, entra.Registration{
+			ClientID: cfg.ClientID,
+			Secret:   func(context.Context) (string, error) { return cfg.ClientSecret, nil },
+		}, h, now),
+		graph:   graph.New(cfg.GraphURL, h),
+		powerBI: powerbi.New(cfg.APIURL, h),
+	}
+}
+
+func newSignIn(cfg config.Config, site protocol.Site, people *oauthstore.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), now func() time.Time, log *slog.Logger) signin.Config {
+	c := signin.Config{
+		Site: site, Store: people, HTTP: h, Groups: clients.graph, Now: now, Log: log,
+		Microsoft: func(context.Context) (signin.MicrosoftApp, bool, error) {
+			return signin.MicrosoftApp{
+				Authority: cfg.Authority, TenantID: cfg.TenantID, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret,
+			}, cfg.ClientID != "", nil
+		},
+	}
+	if cfg.DevSignIn() {
+		c.Dev = &signin.Dev{Known: known}
+	}
+	return c
+}
+
+func newConnections(pool *pgxpool.Pool, identity *vault.Vault, clients microsoft, callers *authn.Authn, site protocol.Site, now func() time.Time, log *slog.Logger) (*connection.Connections, *connection.Handler) {
+	accounts := connection.New(pool, identity, clients.entra, clients.graph, now, log)
+	return accounts, &connection.Handler{
+		Connections: accounts, Sessions: callers, Site: site, Audit: audit.NewWriter(pool), SafeNext: signin.SafeNext,
+	}
+}
+
+// tokens gives the query runner people's own tokens.
+type tokens struct{ accounts *connection.Connections }
+
+func (t tokens) Token(ctx context.Context, personID string) (query.Token, error) {
+	token, err := t.accounts.Token(ctx, personID)
+	return query.Token(token), upstream(err)
+}
+
+// powerBI runs queries for the query runner.
+type powerBI struct{ client *powerbi.Client }
+
+func (p powerBI) ExecuteQuery(ctx context.Context, token, datasetID, dax string) (*query.Rows, error) {
+	result, err := p.client.ExecuteQuery(ctx, token, datasetID, dax)
+	if err != nil {
+		return nil, upstream(err)
+	}
+	return &query.Rows{Columns: result.Columns, Rows: result.Rows, Cut: result.Truncated}, nil
+}
+
+func (p powerBI) LastRefresh(ctx context.Context, token, datasetID string) (time.Time, bool, error) {
+	return p.client.LastRefresh(ctx, token, datasetID)
+}
+
+// upstream makes an error of a connection's or of Microsoft's one that the query
+// runner knows.
+func upstream(err error) error {
+	switch {
+	case errors.Is(err, connection.ErrNotConnected):
+		return query.ErrNotConnected
+	case errors.Is(err, connection.ErrNeedsReconnect):
+		return query.ErrNeedsReconnect
+	}
+	if e, ok := errors.AsType[*powerbi.Error](err); ok {
+		return &query.UpstreamError{Status: e.Status, Code: e.Code, Message: e.Message, RetryAfter: e.RetryAfter}
+	}
+	if e, ok := errors.AsType[*entra.Error](err); ok {
+		return &query.UpstreamError{Status: e.Status, Code: e.Code}
+	}
+	return err
+}
+
+// myAccount serves the operations on the caller's own account.
+type myAccount struct {
+	*store.Store
+	accounts *connection.Connections
+}
+
+func (m myAccount) Connection(ctx context.Context, personID string) (me.Connection, error) {
+	s, err := m.accounts.Status(ctx, personID)
+	return me.Connection{State: string(s.State), Account: s.Account, ConnectedAt: s.ConnectedAt}, err
+}

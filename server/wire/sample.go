@@ -1,0 +1,234 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pbmb/pbmb/internal/fetch"
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/oauth/connection"
+	"github.com/pbmb/pbmb/oauth/session"
+	"github.com/pbmb/pbmb/oauth/signin"
+	oauthstore "github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/policies"
+	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/server/demo"
+	"github.com/pbmb/pbmb/sync/sample"
+)
+
+// The sample people with a role of their own. Everybody else of the tenant is a
+// viewer by default.
+var sampleRoles = []struct{ email, role string }{
+	{"admin@sample.example", policies.RoleAdmin},
+	{"curator@sample.example", policies.RoleCurator},
+	{"viewer@sample.example", policies.RoleViewer},
+}
+
+// KnownInSample tells the dev sign-in who the sample people are, so that it makes
+// the same account as a Microsoft sign-in would.
+func KnownInSample(tenant *sample.Tenant) func(email string) (signin.Known, bool) {
+	return func(email string) (signin.Known, bool) {
+		for _, p := range tenant.People() {
+			if strings.EqualFold(p.Email, email) && !p.Disabled {
+				return signin.Known{ObjectID: p.ObjectID, Name: p.Name}, true
+			}
+		}
+		return signin.Known{}, false
+	}
+}
+
+// SetUpSample makes a migrated database a deployment of the sample tenant on the
+// first start, through the function that a setup's confirm calls, and leaves one
+// that is set up alone.
+func SetUpSample(ctx context.Context, cfg config.Config) error {
+	pool, err := postgres.Open(ctx, cfg.DatabaseAPI, postgres.API)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	people := oauthstore.New(pool)
+	now := time.Now()
+	err = people.BindFirstAdmin(ctx, oauthstore.FirstAdmin{Email: sampleRoles[0].email, TenantID: cfg.TenantID, Mock: cfg.MockAuthority()}, now)
+	if errors.Is(err, oauthstore.ErrHasAdmin) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range sampleRoles[1:] {
+		if _, err := people.AssignRole(ctx, oauthstore.Assignment{Role: r.role, Kind: oauthstore.ToPerson, Subject: r.email, By: "setup"}, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FillSample returns when there is something to see: the first sync is done, and
+// the sample people's Power BI accounts are connected through the flow that a
+// browser would take. It returns the people whom a role reaches.
+func FillSample(ctx context.Context, cfg config.Config, tenant *sample.Tenant) ([]demo.Person, error) {
+	pool, err := postgres.Open(ctx, cfg.DatabaseAPI, postgres.API)
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	h, err := fetch.NewFixed([]string{cfg.PublicBaseURL, cfg.Authority}, fetch.Options{
+		Environment: string(cfg.Environment), KeepRedirects: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return waitForSync(ctx, pool) })
+	everybody := tenant.People()
+	found := make([]*demo.Person, len(everybody))
+	group.Go(func() error {
+		// One after another: the rate limits count by address, and this is one.
+		for i, p := range everybody {
+			if p.Disabled || p.Guest {
+				continue
+			}
+			var err error
+			if found[i], err = (&visitor{http: h, base: cfg.PublicBaseURL, person: p}).connect(ctx); err != nil {
+				return fmt.Errorf("connecting the Power BI account of %s: %w", p.Email, err)
+			}
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var people []demo.Person
+	for _, p := range found {
+		if p != nil {
+			people = append(people, *p)
+		}
+	}
+	return people, nil
+}
+
+func waitForSync(ctx context.Context, pool *pgxpool.Pool) error {
+	for {
+		var done bool
+		err := pool.QueryRow(ctx, `select exists (select from sync_run where state = 'succeeded')`).Scan(&done)
+		if err != nil || done {
+			return postgres.Translate(err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// A visitor is a sample person's browser.
+type visitor struct {
+	http   *http.Client
+	base   string
+	person sample.Person
+	cookie string
+}
+
+// connect signs in and connects the person's own account, unless it is connected
+// already. It returns nil for somebody whom no role reaches.
+func (v *visitor) connect(ctx context.Context) (*demo.Person, error) {
+	body, err := json.Marshal(map[string]string{"email": v.person.Email})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := v.send(ctx, http.MethodPost, v.base+"/api/auth/dev-sign-in", "application/json", body)
+	if err != nil {
+		return nil, err
+	}
+	if answer.status == http.StatusForbidden {
+		return nil, nil
+	}
+	if answer.status != http.StatusOK || v.cookie == "" {
+		return nil, fmt.Errorf("the dev sign-in answered %d", answer.status)
+	}
+	var who struct {
+		Roles   []string `json:"roles"`
+		PowerBI struct {
+			State string `json:"state"`
+		} `json:"power_bi"`
+	}
+	answer, err = v.send(ctx, http.MethodGet, v.base+"/api/v1/me", "", nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(answer.body, &who); err != nil || answer.status != http.StatusOK {
+		return nil, fmt.Errorf("whoami answered %d", answer.status)
+	}
+	person := &demo.Person{Email: v.person.Email, Roles: who.Roles}
+	if who.PowerBI.State == string(connection.Connected) {
+		return person, nil
+	}
+	start, err := v.send(ctx, http.MethodGet, v.base+connection.StartPath, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	choice := url.Values{"person": {v.person.UPN}}.Encode()
+	chosen, err := v.send(ctx, http.MethodPost, start.location, "application/x-www-form-urlencoded", []byte(choice))
+	if err != nil {
+		return nil, err
+	}
+	back, err := v.send(ctx, http.MethodGet, chosen.location, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(back.location, "power_bi=connected") {
+		return nil, fmt.Errorf("the connection ended at %q with status %d", back.location, back.status)
+	}
+	return person, nil
+}
+
+type visited struct {
+	status   int
+	location string
+	body     []byte
+}
+
+// send makes one request of the browser's, with the session's cookie where it
+// goes to the deployment.
+func (v *visitor) send(ctx context.Context, method, address, kind string, body []byte) (*visited, error) {
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(address, v.base+"/") {
+		r.Header.Set("Origin", v.base)
+		if v.cookie != "" {
+			r.Header.Set("Cookie", session.Cookie+"="+v.cookie)
+		}
+	}
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	answer, err := v.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	read, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range answer.Cookies() {
+		if c.Name == session.Cookie {
+			v.cookie = c.Value
+		}
+	}
+	return &visited{answer.StatusCode, answer.Header.Get("Location"), read}, nil
+}
