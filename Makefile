@@ -1,6 +1,64 @@
-# make demo   install what is missing, build, and run pbmb on the sample tenant
-# make test   install what the tests need and run everything
-.PHONY: demo test setup build check bench generate
+# make demo       install what is missing, build, and run pbmb on the sample tenant
+# make test       install what the tests need and run everything
+# make check      the quick part of it: format, vet, imports, types
+# make generate   the Go of the queries, the API's document and the types of the SPA
+# make bench      the measurements
+#
+# ARGS goes to what is run: make demo ARGS="--listen 127.0.0.1:9000"
 
-build:
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.PHONY: build demo test check bench generate setup setup-test gofmt
+
+ARGS ?=
+
+# The end-to-end tests run by themselves: they start whole demos, and measure.
+packages = $$(go list ./... | grep -v /server/e2e)
+cerbos = $$(ls scripts/cerbos/node_modules/@cerbos/cerbos-*/cerbos-*)
+
+build: ui/dist/index.html
 	go build -o bin/pbmb ./server/cmd/pbmb
+
+ui/dist/index.html: ui/node_modules/.pbmb-lock ui/index.html ui/vite.config.ts ui/tsconfig.json ui/package.json $(shell find ui/src ui/public -type f 2>/dev/null)
+	cd ui && npm run --silent build
+	@touch $@
+
+ui/node_modules/.pbmb-lock: ui/package-lock.json scripts/setup
+	scripts/setup demo
+	@touch $@
+
+setup:
+	@scripts/setup demo
+
+setup-test:
+	@scripts/setup test
+
+demo: setup
+	@$(MAKE) --no-print-directory build
+	@exec bin/pbmb demo $(ARGS)
+
+test: setup-test
+	@$(MAKE) --no-print-directory check
+	go run ./scripts/withpostgres go test -race $(packages)
+	cd ui && npm run --silent test
+	go test -timeout 15m ./server/e2e
+
+check: build gofmt
+	go vet ./...
+	go test ./internal/archtest
+	$(cerbos) compile policies/default
+	cd ui && npm run --silent check
+
+gofmt:
+	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
+	if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
+
+bench: setup-test
+	@$(MAKE) --no-print-directory build
+	go test -run '^$$' -bench . -benchmem $(ARGS) $(packages)
+
+generate: ui/node_modules/.pbmb-lock
+	go tool -modfile=scripts/sqlc/go.mod sqlc generate
+	go test ./tools/catalogue ./server/restapi -update
+	cd ui && npm run --silent generate
