@@ -69,16 +69,16 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Full reads everything.
-func (s *Scanner) Full(ctx context.Context) (mirror.Counts, error) {
+func (s *Scanner) Full(ctx context.Context) (mirror.Outcome, error) {
 	return s.run(ctx, mirror.Full, time.Time{})
 }
 
 // Incremental reads the workspaces that changed since the last run that
 // succeeded, or everything where Power BI does not look back that far.
-func (s *Scanner) Incremental(ctx context.Context) (mirror.Counts, error) {
+func (s *Scanner) Incremental(ctx context.Context) (mirror.Outcome, error) {
 	last, ok, err := s.Mirror.Last(ctx, []mirror.Kind{mirror.Full, mirror.Incremental}, []mirror.State{mirror.Succeeded})
 	if err != nil {
-		return mirror.Counts{}, err
+		return mirror.Outcome{}, err
 	}
 	// Power BI answers for 30 minutes to 30 days back; the overlap costs little.
 	since := last.StartedAt.Add(-31 * time.Minute)
@@ -88,24 +88,24 @@ func (s *Scanner) Incremental(ctx context.Context) (mirror.Counts, error) {
 	return s.run(ctx, mirror.Incremental, since)
 }
 
-func (s *Scanner) run(ctx context.Context, kind mirror.Kind, since time.Time) (mirror.Counts, error) {
+func (s *Scanner) run(ctx context.Context, kind mirror.Kind, since time.Time) (mirror.Outcome, error) {
 	run, err := s.Mirror.Begin(ctx, kind)
 	if err != nil {
-		return mirror.Counts{}, err
+		return mirror.Outcome{}, err
 	}
 	err = s.read(ctx, run, since)
-	var counts mirror.Counts
+	var done mirror.Outcome
 	if err == nil {
-		counts, err = run.Complete(ctx)
+		done, err = run.Complete(ctx)
 	}
 	if err != nil {
 		// The run ends as failed even where it ended because the process stops.
 		if failed := run.Fail(context.WithoutCancel(ctx), err); failed != nil {
 			err = errors.Join(err, failed)
 		}
-		return mirror.Counts{}, fmt.Errorf("%s sync: %w", kind, err)
+		return mirror.Outcome{}, fmt.Errorf("%s sync: %w", kind, err)
 	}
-	return counts, nil
+	return done, nil
 }
 
 func (s *Scanner) read(ctx context.Context, run *mirror.Run, since time.Time) error {

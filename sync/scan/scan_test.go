@@ -188,8 +188,8 @@ func TestAbsenceCountsOnlyAfterACompleteScan(t *testing.T) {
 			src.apps = []powerbi.App{{ID: id(70), Name: "A", WorkspaceID: id(1)}}
 			src.workspaces[id(1)] = workspace(1, dataset(11, "a", "b"))
 			src.workspaces[id(2)] = workspace(2, dataset(12, "a"), dataset(13, "a"))
-			if counts, err := s.Full(t.Context()); err != nil || counts != (mirror.Counts{Datasets: 3, Measures: 3, Columns: 4}) {
-				t.Fatalf("got %+v, %v", counts, err)
+			if done, err := s.Full(t.Context()); err != nil || done.Counts != (mirror.Counts{Datasets: 3, Measures: 3, Columns: 4}) {
+				t.Fatalf("got %+v, %v", done, err)
 			}
 
 			delete(src.workspaces, id(2))
@@ -227,8 +227,8 @@ func TestAbsenceCountsOnlyAfterACompleteScan(t *testing.T) {
 
 			src.workspaces[id(2)] = workspace(2, dataset(12, "a"), dataset(13, "a"))
 			src.workspaces[id(1)] = workspace(1, dataset(11, "a", "b"))
-			if counts, err := s.Full(t.Context()); err != nil || counts != (mirror.Counts{Datasets: 3, Measures: 3, Columns: 4}) {
-				t.Errorf("after they came back: %+v, %v", counts, err)
+			if done, err := s.Full(t.Context()); err != nil || done.Counts != (mirror.Counts{Datasets: 3, Measures: 3, Columns: 4}) {
+				t.Errorf("after they came back: %+v, %v", done, err)
 			}
 		})
 	}
@@ -319,10 +319,11 @@ func TestWhatIsStored(t *testing.T) {
 	src.apps = []powerbi.App{{ID: id(70), Name: "A", Description: "an app", WorkspaceID: id(1)}, {ID: "odd", WorkspaceID: id(1)}, {ID: id(71), WorkspaceID: id(99)}}
 	src.audiences[id(70)] = []powerbi.Access{{Right: "Read", ObjectID: strings.ToUpper(id(105))}, {ObjectID: id(106)}}
 
-	counts, err := newScanner(db, src).Full(t.Context())
+	done, err := newScanner(db, src).Full(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	counts := done.Counts
 	// The workspace's entries without a right and without an object id, the app's without a right.
 	if want := (mirror.Counts{Datasets: 1, Measures: 1, Columns: 3, UnusableEntries: 3}); counts != want {
 		t.Errorf("got %+v, want %+v", counts, want)

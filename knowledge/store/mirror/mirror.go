@@ -144,6 +144,7 @@ type Run struct {
 	mu       sync.Mutex // guards what follows: a connection serves one at a time
 	conn     *pgxpool.Conn
 	unusable int
+	changed  []string
 	ended    bool
 }
 
@@ -202,10 +203,16 @@ func (r *Run) SkipEntries(n int) {
 	r.unusable += n
 }
 
+// An Outcome is what a run that succeeded leaves.
+type Outcome struct {
+	Counts  Counts
+	Changed []string // ids of the datasets whose schema is not what it was, or is new
+}
+
 // Complete ends a run that read all it set out to read: only now is what it did
 // not see marked removed. After a full run that is everything, after an
 // incremental one the elements of the datasets that it read.
-func (r *Run) Complete(ctx context.Context) (Counts, error) {
+func (r *Run) Complete(ctx context.Context) (Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var counts Counts
@@ -221,10 +228,10 @@ func (r *Run) Complete(ctx context.Context) (Counts, error) {
 		return r.end(ctx, q, Succeeded, nil, counts)
 	})
 	if err != nil {
-		return Counts{}, fmt.Errorf("completing a sync: %w", err)
+		return Outcome{}, fmt.Errorf("completing a sync: %w", err)
 	}
 	r.close()
-	return counts, nil
+	return Outcome{counts, r.changed}, nil
 }
 
 // Fail ends a run that did not read everything: nothing is marked removed.

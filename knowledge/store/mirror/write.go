@@ -22,19 +22,23 @@ func (r *Run) WriteWorkspaces(ctx context.Context, workspaces []Workspace) error
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := r.tx(ctx, func(q *db.Queries) error {
-		for _, write := range []func(context.Context, *db.Queries, []Workspace) error{
-			r.writeWorkspaces, r.writeDatasets, r.writeReports, r.writeListsOfWorkspaces,
-		} {
-			if err := write(ctx, q, workspaces); err != nil {
-				return err
-			}
+	var changed []string
+	err := r.tx(ctx, func(q *db.Queries) (err error) {
+		if err := r.writeWorkspaces(ctx, q, workspaces); err != nil {
+			return err
 		}
-		return nil
+		if changed, err = r.writeDatasets(ctx, q, workspaces); err != nil {
+			return err
+		}
+		if err := r.writeReports(ctx, q, workspaces); err != nil {
+			return err
+		}
+		return r.writeListsOfWorkspaces(ctx, q, workspaces)
 	})
 	if err != nil {
 		return fmt.Errorf("writing workspaces: %w", err)
 	}
+	r.changed = append(r.changed, changed...)
 	return nil
 }
 
@@ -99,7 +103,7 @@ func (r *Run) writeWorkspaces(ctx context.Context, q *db.Queries, workspaces []W
 	return q.UpsertWorkspaces(ctx, p)
 }
 
-func (r *Run) writeDatasets(ctx context.Context, q *db.Queries, workspaces []Workspace) error {
+func (r *Run) writeDatasets(ctx context.Context, q *db.Queries, workspaces []Workspace) (changed []string, err error) {
 	p := db.UpsertDatasetsParams{SeenAt: r.at}
 	seen := map[string]bool{}
 	var datasets []*Dataset
@@ -125,17 +129,17 @@ func (r *Run) writeDatasets(ctx context.Context, q *db.Queries, workspaces []Wor
 		}
 	}
 	if len(datasets) == 0 {
-		return nil
+		return nil, nil
 	}
 	if err := q.UpsertDatasets(ctx, p); err != nil {
-		return err
+		return nil, err
 	}
 	return r.writeSchemas(ctx, q, datasets)
 }
 
 // writeSchemas writes tables and what is in them of those datasets alone whose
-// schema is not the one written last.
-func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Dataset) error {
+// schema is not the one written last, and returns their ids.
+func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Dataset) ([]string, error) {
 	hashes := db.SetSchemaHashesParams{SeenAt: r.at}
 	known := map[string][]byte{}
 	var ids []string
@@ -144,7 +148,7 @@ func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Datas
 	}
 	rows, err := q.SchemaHashes(ctx, ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, row := range rows {
 		known[row.ID] = row.SchemaHash
@@ -156,7 +160,7 @@ func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Datas
 		}
 		hash, err := schemaHash(d)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if bytes.Equal(hash, known[d.ID]) {
 			continue
@@ -165,20 +169,20 @@ func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Datas
 		hashes.Ids = append(hashes.Ids, d.ID)
 		hashes.Hashes = append(hashes.Hashes, hash)
 	}
-	if err := r.writeRoles(ctx, q, changed); err != nil {
-		return err
-	}
 	if len(changed) == 0 {
-		return nil
+		return nil, nil
+	}
+	if err := r.writeRoles(ctx, q, changed); err != nil {
+		return nil, err
 	}
 	tableIDs, err := r.writeTables(ctx, q, changed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.writeElements(ctx, q, changed, tableIDs); err != nil {
-		return err
+		return nil, err
 	}
-	return q.SetSchemaHashes(ctx, hashes)
+	return hashes.Ids, q.SetSchemaHashes(ctx, hashes)
 }
 
 // schemaHash does not depend on the order in which Power BI lists things.

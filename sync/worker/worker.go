@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"github.com/pbmb/pbmb/knowledge/store/mirror"
+	"github.com/pbmb/pbmb/sync/scan"
+)
+
+// NewWorker returns the runner of the worker process, which starts with a full
+// sync. scanner's Mirror is over pool, of the role worker_rw.
+func NewWorker(pool *pgxpool.Pool, scanner *scan.Scanner, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
+	reg := NewRegistry()
+	var r *Runner
+	err := Register(reg, QueueWorker, func(ctx context.Context, args SyncArgs) error {
+		read := scanner.Incremental
+		if args.Full {
+			read = scanner.Full
+		}
+		done, err := read(ctx)
+		if errors.Is(err, mirror.ErrRunning) {
+			return river.JobSnooze(time.Minute) // one that was not queued, such as an operator's
+		}
+		if err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "synced the tenant", "full", args.Full,
+			"datasets", done.Counts.Datasets, "measures", done.Counts.Measures, "columns", done.Counts.Columns,
+			"unusable_entries", done.Counts.UnusableEntries, "changed", len(done.Changed))
+		// What the scanner does not give is read by the api, under people's tokens.
+		jobs := make([]river.JobArgs, len(done.Changed))
+		for i, id := range done.Changed {
+			jobs[i] = ReadModelArgs{DatasetID: id}
+		}
+		return r.Queue(ctx, jobs...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r, err = NewRunner(Options{
+		Queue: QueueWorker, Pool: pool, Registry: reg, Log: log, Check: check, First: []river.JobArgs{SyncArgs{Full: true}},
+	})
+	return r, err
+}
+
+// A Models reads models under people's tokens.
+type Models interface {
+	// ReadAsAnybody reads one dataset as whoever may.
+	ReadAsAnybody(ctx context.Context, datasetID string) error
+}
+
+// InUse lists the datasets that somebody queried since a time and that nobody has
+// read since another.
+type InUse interface {
+	InUse(ctx context.Context, queriedSince, notReadSince time.Time) ([]string, error)
+}
+
+// NewAPI returns the runner of the api process. pool is of the role api_rw.
+func NewAPI(pool *pgxpool.Pool, models Models, used InUse, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
+	reg := NewRegistry()
+	var r *Runner
+	err := errors.Join(
+		Register(reg, QueueAPI, func(ctx context.Context, args ReadModelArgs) error {
+			return models.ReadAsAnybody(ctx, args.DatasetID)
+		}),
+		Register(reg, QueueAPI, func(ctx context.Context, _ ReadModelsArgs) error {
+			const day = 24 * time.Hour
+			now := time.Now()
+			ids, err := used.InUse(ctx, now.Add(-30*day), now.Add(-day/2))
+			if err != nil {
+				return err
+			}
+			jobs := make([]river.JobArgs, len(ids))
+			for i, id := range ids {
+				jobs[i] = ReadModelArgs{DatasetID: id}
+			}
+			return r.Queue(ctx, jobs...)
+		}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	r, err = NewRunner(Options{Queue: QueueAPI, Pool: pool, Registry: reg, Log: log, Check: check})
+	return r, err
+}
