@@ -33,6 +33,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if bin = os.Getenv("PBMB_BIN"); bin != "" { // built already
+		return m.Run()
+	}
 	bin = filepath.Join(dir, "pbmb")
 	build := exec.Command("go", "build", "-o", bin, "../cmd/pbmb")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -57,6 +60,21 @@ type demo struct {
 	out     *bytes.Buffer
 	command *exec.Cmd
 	ended   chan error
+}
+
+// newData returns an empty data folder in a place that the database's user can
+// reach, which t.TempDir is not where the tests run as root.
+func newData(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pbmb-e2e-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "data")
 }
 
 // newDemo starts a demo on free ports and waits until it is ready.

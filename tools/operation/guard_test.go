@@ -137,7 +137,7 @@ func TestCallStops(t *testing.T) {
 		"a wrong type":                   {who: viewer(), args: `{"dataset":7}`, kind: operation.Invalid, says: `"dataset": expected string`, steps: 1},
 		"a number out of range":          {who: viewer(), args: `{"dataset":"Sales","count":9}`, kind: operation.Invalid, says: "<= 5", steps: 1},
 		"arguments that are no object":   {who: viewer(), args: `[1]`, kind: operation.Invalid, says: "not a JSON object", steps: 1},
-		"null for arguments":             {who: viewer(), args: `null`, kind: operation.Invalid, says: "not a JSON object", steps: 1},
+		"null for arguments":             {who: viewer(), args: `null`, kind: operation.Invalid, says: `"dataset" is missing`, steps: 1},
 		"a dataset that is not visible":  {who: viewer(), set: recorder{}, kind: operation.NotFound, says: `No dataset named "Sales"`, steps: 3},
 		"two datasets of the same name":  {who: viewer(), set: recorder{found: append(sales, knowledge.Dataset{ID: "d2", Name: "Sales"})}, kind: operation.Invalid, says: "More than one", steps: 3},
 		"an action that is denied":       {who: viewer(), set: recorder{found: sales, denied: []policies.Action{policies.Query}}, kind: operation.Forbidden, says: "may not query", steps: 4},

@@ -206,9 +206,10 @@ func (d *Def) check(route string) error {
 // problem named at once, and reads raw into in.
 func decode(types huma.Registry, schema *huma.Schema, raw json.RawMessage, in any) error {
 	args := map[string]any{}
-	if len(bytes.TrimSpace(raw)) > 0 {
-		if err := json.Unmarshal(raw, &args); err != nil || args == nil {
-			return Invalidf("Send one JSON object with these arguments: "+strings.Join(argumentNames(schema), ", ")+".", "The arguments are not a JSON object.")
+	// No arguments, an empty text and null mean the same: clients differ in which they send.
+	if raw = bytes.TrimSpace(raw); len(raw) > 0 && string(raw) != "null" {
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return &Error{Kind: Invalid, Sentence: "The arguments are not a JSON object.", Next: validArguments(schema), Names: argumentNames(schema)}
 		}
 	}
 	var problems, unknown []string
@@ -231,12 +232,7 @@ func decode(types huma.Registry, schema *huma.Schema, raw json.RawMessage, in an
 		problems = append(problems, describe(err))
 	}
 	if len(problems) > 0 {
-		e := &Error{Kind: Invalid, Sentence: sentence(problems), Names: argumentNames(schema)}
-		e.Next = "Valid arguments: " + strings.Join(e.Names, ", ") + "."
-		if len(e.Names) == 0 {
-			e.Next = "It takes no arguments."
-		}
-		return e
+		return &Error{Kind: Invalid, Sentence: sentence(problems), Next: validArguments(schema), Names: argumentNames(schema)}
 	}
 	whole, err := json.Marshal(args)
 	if err != nil {
@@ -266,6 +262,14 @@ func describe(err error) string {
 func sentence(problems []string) string {
 	text := strings.Join(problems, "; ") + "."
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func validArguments(schema *huma.Schema) string {
+	names := argumentNames(schema)
+	if len(names) == 0 {
+		return "It takes no arguments."
+	}
+	return "Valid arguments: " + strings.Join(names, ", ") + "."
 }
 
 // argumentNames returns the names of a schema's properties: the required ones
