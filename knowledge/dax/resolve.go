@@ -601,6 +601,7 @@ func (r *resolver) ref(x *Ref, e env) value {
 	}
 
 	if x.HasTable {
+		var opens []string // tables of the text that may have the column
 		table := knowledge.Fold(x.Table)
 		if l := r.local(table); l != nil && !x.Quoted {
 			cols, open := l.v.tableOr().find(name)
@@ -608,7 +609,8 @@ func (r *resolver) ref(x *Ref, e env) value {
 				addRow(c)
 			}
 			if len(cols) == 0 && open {
-				add(BoundOpen, l.name, x.Name, l.v.scalar())
+				opens = append(opens, l.name)
+				v.from = v.from.with(l.v.scalar())
 			}
 		}
 		if d := r.tables[table]; d != nil {
@@ -617,7 +619,8 @@ func (r *resolver) ref(x *Ref, e env) value {
 				addRow(c)
 			}
 			if len(cols) == 0 && open {
-				add(BoundOpen, d.Name, x.Name, r.def(d).scalar())
+				opens = append(opens, d.Name)
+				v.from = v.from.with(r.def(d).scalar())
 			}
 		}
 		if d := r.columns[table][name]; d != nil {
@@ -643,6 +646,9 @@ func (r *resolver) ref(x *Ref, e env) value {
 		}
 		if len(found) == 0 && (r.ix.tables[table] != nil || r.tables[table] != nil) {
 			r.measure(x.Name, name, add)
+		}
+		for _, t := range opens {
+			add(BoundOpen, t, x.Name, origins{})
 		}
 		if len(found) == 0 {
 			r.unknownRef(x, table)

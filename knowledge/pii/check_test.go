@@ -171,6 +171,7 @@ func TestRefusedQueries(t *testing.T) {
 		"EVALUATE { [No text] }":           "value_measure Sales[No text]",
 		"EVALUATE { [Broken] }":            "value_measure Sales[Broken]",
 		"EVALUATE { [From elsewhere] }":    "value_measure Sales[From elsewhere]",
+		`DEFINE TABLE Customer = ADDCOLUMNS ( DISTINCT ( Customer[City] ), "m", Customer[Contact List] ) EVALUATE Customer`: "value_measure Customer[Contact List]",
 		// PII-126
 		"EVALUATE { CALCULATE ( [Total Sales], 'Time Calc'[Calc] = \"Who\" ) }": "calculation_item Time Calc[Calc]",
 		"EVALUATE VALUES ( 'Time Calc' )":                                       "calculation_item Time Calc",
