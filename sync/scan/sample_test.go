@@ -272,7 +272,7 @@ func TestAMemberOfAWorkspaceComesAndGoesWithOneIncrementalRun(t *testing.T) {
 	if got := reach(); got != "" {
 		t.Fatalf("the outsider reaches %s", got)
 	}
-	for _, step := range []struct{ right, want string }{{"Viewer", "Commercial"}, {"None", ""}} {
+	for _, step := range []struct{ right, want string }{{"Viewer", "Commercial"}, {"", ""}} {
 		if err := s.SetWorkspaceRight("Commercial", "outsider@sample.example", step.right); err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,7 @@ func TestAMemberOfAWorkspaceComesAndGoesWithOneIncrementalRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := reach(); got != step.want {
-			t.Errorf("with %s: reaches %q", step.right, got)
+			t.Errorf("with the right %q: reaches %q", step.right, got)
 		}
 	}
 }
