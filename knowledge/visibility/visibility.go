@@ -78,8 +78,8 @@ func (v *View) Apps(alias string, arg func(any) string) string {
 	p := v.principal
 	w := &writer{alias: alias, arg: arg}
 	own := or{
-		in{attribute{column: "id", kind: kindUUID}, p.AppIDs},
-		in{attribute{column: "workspace_id", kind: kindUUID}, p.WorkspaceIDs},
+		oneOf(attribute{column: "id", kind: kindUUID}, p.AppIDs),
+		oneOf(attribute{column: "workspace_id", kind: kindUUID}, p.WorkspaceIDs),
 	}
 	switch {
 	case p.MetadataVisibility == policies.VisibleByPolicy:
@@ -108,9 +108,9 @@ func (v *View) Allows(ctx context.Context, d *knowledge.Dataset) (bool, error) {
 // (SVC-13): the workspaces and apps that it was granted.
 func reach(p *policies.Principal) condition {
 	return or{
-		in{attributes[varID], p.DatasetIDs},
-		in{attributes[varWorkspace], p.WorkspaceIDs},
-		inApps{p.AppIDs},
+		oneOf(attributes[varID], p.DatasetIDs),
+		oneOf(attributes[varWorkspace], p.WorkspaceIDs),
+		inApps{newIDList(p.AppIDs)},
 	}
 }
 
