@@ -155,7 +155,6 @@ func admit(c *store.Caller, via policies.Via) (*policies.Principal, error) {
 	if len(p.Roles) == 0 {
 		return p, ErrNoRole
 	}
-	slices.Sort(p.Roles) // PostgreSQL sorted them by its own collation
 	return p, nil
 }
 

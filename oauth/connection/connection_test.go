@@ -42,8 +42,8 @@ type refusal string
 func (r refusal) Error() string     { return "refused: " + string(r) }
 func (r refusal) OAuthCode() string { return string(r) }
 
-// An entra hands out tokens that name their owner, and takes a refresh token once.
-type entra struct {
+// A fakeEntra hands out tokens that name their owner, and takes a refresh token once.
+type fakeEntra struct {
 	mu       sync.Mutex
 	n        int
 	now      func() time.Time
@@ -57,7 +57,7 @@ type entra struct {
 	refreshs int
 }
 
-func (e *entra) AuthorizeURL(redirectURI, state, nonce, challenge string, scopes []string) string {
+func (e *fakeEntra) AuthorizeURL(redirectURI, state, nonce, challenge string, scopes []string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.scopes = append(e.scopes, scopes)
@@ -66,7 +66,7 @@ func (e *entra) AuthorizeURL(redirectURI, state, nonce, challenge string, scopes
 }
 
 // Exchange takes a code that is the account's object id.
-func (e *entra) Exchange(_ context.Context, redirectURI, code, verifier string, scopes []string) (*oauth2.Token, error) {
+func (e *fakeEntra) Exchange(_ context.Context, redirectURI, code, verifier string, scopes []string) (*oauth2.Token, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if oauth2.S256ChallengeFromVerifier(verifier) != e.sent.Get("challenge") || redirectURI != e.sent.Get("redirect_uri") {
@@ -78,7 +78,7 @@ func (e *entra) Exchange(_ context.Context, redirectURI, code, verifier string, 
 	return e.issue(code, scopes).WithExtra(map[string]any{"id_token": code}), nil
 }
 
-func (e *entra) issue(of string, scopes []string) *oauth2.Token {
+func (e *fakeEntra) issue(of string, scopes []string) *oauth2.Token {
 	e.n++
 	e.scopes = append(e.scopes, scopes)
 	t := &oauth2.Token{
@@ -88,7 +88,7 @@ func (e *entra) issue(of string, scopes []string) *oauth2.Token {
 	return t
 }
 
-func (e *entra) Refresh(_ context.Context, token string, scopes []string) (*oauth2.Token, error) {
+func (e *fakeEntra) Refresh(_ context.Context, token string, scopes []string) (*oauth2.Token, error) {
 	e.mu.Lock()
 	holding, waiting := e.holding, e.waiting
 	e.refreshs++
@@ -112,7 +112,7 @@ func (e *entra) Refresh(_ context.Context, token string, scopes []string) (*oaut
 	return e.issue(of, scopes), nil
 }
 
-func (e *entra) Verify(_ context.Context, idToken, nonce string) (string, string, error) {
+func (e *fakeEntra) Verify(_ context.Context, idToken, nonce string) (string, string, error) {
 	if e.verify != nil {
 		return "", "", e.verify
 	}
@@ -122,13 +122,13 @@ func (e *entra) Verify(_ context.Context, idToken, nonce string) (string, string
 	return idToken, idToken[len(idToken)-1:] + "@north.example", nil
 }
 
-type graph struct {
+type fakeGraph struct {
 	groups []string
 	err    error
 	before func()
 }
 
-func (g *graph) GroupIDs(context.Context, string) ([]string, error) {
+func (g *fakeGraph) GroupIDs(context.Context, string) ([]string, error) {
 	if g.before != nil {
 		g.before()
 	}
@@ -139,8 +139,8 @@ func (g *graph) GroupIDs(context.Context, string) ([]string, error) {
 type fixture struct {
 	*testing.T
 	db     *postgrestest.Database
-	entra  *entra
-	graph  *graph
+	entra  *fakeEntra
+	graph  *fakeGraph
 	conns  *connection.Connections
 	routes map[string]http.HandlerFunc
 	people map[string]*policies.Principal // by the session's cookie
@@ -162,8 +162,8 @@ func (f *fixture) Session(r *http.Request) (*policies.Principal, error) {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{T: t, db: postgrestest.New(t), graph: &graph{groups: []string{grp}}, at: time.Now().Truncate(time.Second), people: map[string]*policies.Principal{}}
-	f.entra = &entra{now: f.now, live: map[string]string{}}
+	f := &fixture{T: t, db: postgrestest.New(t), graph: &fakeGraph{groups: []string{grp}}, at: time.Now().Truncate(time.Second), people: map[string]*policies.Principal{}}
+	f.entra = &fakeEntra{now: f.now, live: map[string]string{}}
 	v, err := vault.FromFile(filepath.Join(t.TempDir(), "identity"))
 	if err != nil {
 		t.Fatal(err)

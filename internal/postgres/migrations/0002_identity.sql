@@ -38,6 +38,7 @@ create table person_sign_in (
   provider text not null,
   email text not null,
   email_verified boolean not null,
+  verified_since timestamptz,              -- since when this email is verified
   vouched_domain text,
   signed_in_at timestamptz not null default now(),
   primary key (person_id, provider)
@@ -89,6 +90,7 @@ create table role_assignment (
   check ((kind = 'group') = (provider <> ''))
 );
 create index on role_assignment (person_id);
+create index on role_assignment (kind, subject);
 grant select, insert, update, delete on role_assignment to api_rw;
 
 -- Whether anybody was ever made an admin: the worker may know this one bit.

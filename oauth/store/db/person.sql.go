@@ -178,9 +178,14 @@ func (q *Queries) SaveIdentity(ctx context.Context, arg SaveIdentityParams) erro
 }
 
 const saveSignIn = `-- name: SaveSignIn :exec
-insert into person_sign_in (person_id, provider, email, email_verified, vouched_domain, signed_in_at)
-values ($1, $2, $3, $4, $5, $6)
+insert into person_sign_in (person_id, provider, email, email_verified, verified_since, vouched_domain, signed_in_at)
+values ($1, $2, $3, $4, case when $4 then $5::timestamptz end, $6, $5)
 on conflict (person_id, provider) do update set
+  verified_since = case
+    when lower(person_sign_in.email) = lower(excluded.email) and excluded.email_verified
+      then coalesce(person_sign_in.verified_since, excluded.verified_since)
+    else excluded.verified_since
+  end,
   email = excluded.email,
   email_verified = excluded.email_verified,
   vouched_domain = excluded.vouched_domain,
@@ -192,8 +197,8 @@ type SaveSignInParams struct {
 	Provider      string
 	Email         string
 	EmailVerified bool
-	VouchedDomain *string
 	At            time.Time
+	VouchedDomain *string
 }
 
 func (q *Queries) SaveSignIn(ctx context.Context, arg SaveSignInParams) error {
@@ -202,8 +207,8 @@ func (q *Queries) SaveSignIn(ctx context.Context, arg SaveSignInParams) error {
 		arg.Provider,
 		arg.Email,
 		arg.EmailVerified,
-		arg.VouchedDomain,
 		arg.At,
+		arg.VouchedDomain,
 	)
 	return err
 }

@@ -12,73 +12,62 @@ import (
 
 const principal = `-- name: Principal :one
 with credential as (
-  select s.person_id, s.id::text as credential, '' as client_id, '' as audience, '{}'::text[] as scopes,
-    'epoch'::timestamptz as consented_at
+  select s.person_id, s.id::text as credential, '' as client_id, '' as audience, 'epoch'::timestamptz as consented_at
   from session s where s.digest = $1::bytea and s.expires_at > $2::timestamptz
   union all
-  select g.person_id, g.id, g.client_id, g.audience, g.scopes, k.created_at
+  select g.person_id, g.id, g.client_id, g.audience, k.created_at
   from oauth_grant g join oauth_consent k on k.id = g.consent_id
   where g.id = $3::text and g.revoked_at is null and k.ended_at is null
   union all
-  select p.id, '', '', '', '{}', 'epoch' from person p where p.id = $4::uuid
+  select p.id, '', '', '', 'epoch' from person p where p.id = $4::uuid
 ), caller as (
-  select c.person_id, c.credential, c.client_id, c.audience, c.scopes, c.consented_at, p.email, p.name,
-    i.object_id as member_object_id,
-    case when i.groups_read_at > now() - interval '7 days' then i.group_ids else '{}' end as member_group_ids,
-    coalesce(i.signed_in_at > now() - interval '7 days', false) as signed_in_lately,
+  select c.person_id, c.credential, c.client_id, c.audience, c.consented_at, p.email, p.name,
     coalesce(greatest(i.signed_in_at, i.groups_read_at) > now() - interval '7 days', false) as is_member,
-    k.state = 'connected' as is_connected,
-    case when k.groups_read_at > now() - interval '7 days' then k.object_id || k.group_ids else '{}' end as connected_ids
+    case when i.groups_read_at > now() - interval '7 days' then i.group_ids else '{}' end as member_group_ids,
+    array(
+      select lower(s.vouched_domain) from person_sign_in s
+      where s.person_id = c.person_id and s.signed_in_at > now() - interval '7 days'
+    ) as domains,
+    case
+      when k.state = 'connected' then
+        case when k.groups_read_at > now() - interval '7 days' then k.object_id || k.group_ids else '{}' end
+      when i.signed_in_at > now() - interval '7 days' then
+        i.object_id || case when i.groups_read_at > now() - interval '7 days' then i.group_ids else '{}' end
+      else '{}'
+    end as object_ids
   from credential c
   join person p on p.id = c.person_id
   left join person_identity i on i.person_id = p.id
   left join powerbi_connection k on k.person_id = p.id
-), reached as (
-  select c.person_id, c.credential, c.client_id, c.audience, c.scopes, c.consented_at, c.email, c.name, c.member_object_id, c.member_group_ids, c.signed_in_lately, c.is_member, c.is_connected, c.connected_ids,
-    case
-      when c.is_connected then c.connected_ids
-      when c.signed_in_lately then c.member_object_id || c.member_group_ids
-      else '{}'
-    end as object_ids
-  from caller c
-), named_role as (
-  select r.role
-  from caller c join role_assignment r on r.kind = 'person' and r.person_id = c.person_id
-  union
-  select r.role
-  from caller c
-  join person_sign_in s on s.person_id = c.person_id and s.signed_in_at > now() - interval '7 days'
-  join role_assignment r on r.kind = 'domain' and r.subject = lower(s.vouched_domain)
-  union
-  select r.role
-  from caller c
-  join role_assignment r on r.kind = 'group' and r.provider = 'microsoft' and r.subject = any(c.member_group_ids::text[])
-), held_role as (
-  select role from named_role
-  union
-  -- The tenant's default is for members whom no shipped role was given otherwise.
-  select r.role
-  from caller c join role_assignment r on r.kind = 'tenant'
-  where c.is_member
-    and not exists (select from named_role n where n.role in ('viewer', 'curator', 'admin', 'pii_reader'))
-), access as (
-  select distinct a.item_kind, a.item_id
-  from reached c join powerbi_access a on a.object_id = any(c.object_ids)
 )
-select c.person_id, c.email, c.name, c.credential, c.client_id, c.audience, c.scopes, c.consented_at,
-  coalesce((select array_agg(role order by role) from held_role), '{}')::text[] as roles,
-  array(select o::text from unnest(c.object_ids) o order by o)::text[] as object_ids,
-  array(select item_id::text from access where item_kind = 'workspace' order by item_id)::text[] as workspace_ids,
-  array(select item_id::text from access where item_kind = 'app' order by item_id)::text[] as app_ids,
-  array(select item_id::text from access where item_kind = 'dataset' order by item_id)::text[] as dataset_ids
-from reached c
+select c.person_id, c.email, c.name, c.credential, c.client_id, c.audience, c.consented_at, c.is_member::boolean as is_member,
+  c.object_ids::uuid[] as object_ids,
+  role.given::text[] as given_roles, role.by_default::text[] as default_roles,
+  access.workspace_ids::uuid[] as workspace_ids, access.app_ids::uuid[] as app_ids, access.dataset_ids::uuid[] as dataset_ids
+from caller c
+cross join lateral (
+  select array_agg(r.role) filter (where r.kind <> 'tenant') as given,
+    array_agg(r.role) filter (where r.kind = 'tenant') as by_default
+  from role_assignment r
+  where (r.kind = 'person' and r.person_id = c.person_id)
+    or (r.kind = 'domain' and r.subject = any(c.domains))
+    or (r.kind = 'group' and r.provider = 'microsoft' and r.subject = any(c.member_group_ids::text[]))
+    or r.kind = 'tenant'
+) role
+cross join lateral (
+  select array_agg(a.item_id) filter (where a.item_kind = 'workspace') as workspace_ids,
+    array_agg(a.item_id) filter (where a.item_kind = 'app') as app_ids,
+    array_agg(a.item_id) filter (where a.item_kind = 'dataset') as dataset_ids
+  from powerbi_access a
+  where a.object_id = any(c.object_ids)
+) access
 `
 
 type PrincipalParams struct {
 	SessionDigest []byte
 	At            time.Time
-	GrantID       *string
-	PersonID      *string
+	GrantID       string
+	PersonID      string
 }
 
 type PrincipalRow struct {
@@ -88,10 +77,11 @@ type PrincipalRow struct {
 	Credential   string
 	ClientID     string
 	Audience     string
-	Scopes       []string
 	ConsentedAt  time.Time
-	Roles        []string
+	IsMember     bool
 	ObjectIds    []string
+	GivenRoles   []string
+	DefaultRoles []string
 	WorkspaceIds []string
 	AppIds       []string
 	DatasetIds   []string
@@ -99,8 +89,11 @@ type PrincipalRow struct {
 
 // Principal reads all there is to know of one caller, in one round trip, by
 // whichever credential is given: a session's digest, a grant's id, or the
-// person's own id. What counts for 7 days after it was seen is compared with
-// the database's clock, what expires with the caller's.
+// person's own id. The others are given as values that nobody has, not as null:
+// with nulls PostgreSQL would prefer to plan anew each time. What counts for 7
+// days after it was seen is compared with the database's clock, what expires
+// with the caller's. Lists come unsorted and with repetitions: to sort them
+// here costs more.
 func (q *Queries) Principal(ctx context.Context, arg PrincipalParams) (PrincipalRow, error) {
 	row := q.db.QueryRow(ctx, principal,
 		arg.SessionDigest,
@@ -116,10 +109,11 @@ func (q *Queries) Principal(ctx context.Context, arg PrincipalParams) (Principal
 		&i.Credential,
 		&i.ClientID,
 		&i.Audience,
-		&i.Scopes,
 		&i.ConsentedAt,
-		&i.Roles,
+		&i.IsMember,
 		&i.ObjectIds,
+		&i.GivenRoles,
+		&i.DefaultRoles,
 		&i.WorkspaceIds,
 		&i.AppIds,
 		&i.DatasetIds,

@@ -110,9 +110,9 @@ func (q *Queries) HasAdmin(ctx context.Context) (bool, error) {
 
 const holderOfEmail = `-- name: HolderOfEmail :one
 select s.person_id
-from person_sign_in s join person p on p.id = s.person_id
+from person_sign_in s
 where lower(s.email) = lower($1::text) and s.email_verified
-order by p.created_at, p.id
+order by s.verified_since, s.person_id
 limit 1
 `
 

@@ -29,9 +29,14 @@ on conflict (person_id) do update set
   groups_read_at = coalesce(excluded.groups_read_at, person_identity.groups_read_at);
 
 -- name: SaveSignIn :exec
-insert into person_sign_in (person_id, provider, email, email_verified, vouched_domain, signed_in_at)
-values (@person_id, @provider, @email, @email_verified, @vouched_domain, @at)
+insert into person_sign_in (person_id, provider, email, email_verified, verified_since, vouched_domain, signed_in_at)
+values (@person_id, @provider, @email, @email_verified, case when @email_verified then @at::timestamptz end, @vouched_domain, @at)
 on conflict (person_id, provider) do update set
+  verified_since = case
+    when lower(person_sign_in.email) = lower(excluded.email) and excluded.email_verified
+      then coalesce(person_sign_in.verified_since, excluded.verified_since)
+    else excluded.verified_since
+  end,
   email = excluded.email,
   email_verified = excluded.email_verified,
   vouched_domain = excluded.vouched_domain,

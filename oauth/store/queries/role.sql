@@ -12,9 +12,9 @@ where kind = 'person' and subject = lower(@email::text) and person_id is null
 -- with it first.
 -- name: HolderOfEmail :one
 select s.person_id
-from person_sign_in s join person p on p.id = s.person_id
+from person_sign_in s
 where lower(s.email) = lower(@email::text) and s.email_verified
-order by p.created_at, p.id
+order by s.verified_since, s.person_id
 limit 1;
 
 -- name: AssignRole :one
