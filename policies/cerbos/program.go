@@ -3,13 +3,9 @@ package cerbos
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path"
-	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 // Config is the configuration of a Cerbos process that listens on a Unix socket,
@@ -43,46 +39,4 @@ func Command(ctx context.Context, program, configFile string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, "server", "--config="+configFile, "--log-level=WARN")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "CERBOS_NO_TELEMETRY=1")
 	return cmd
-}
-
-// LayPolicies writes the policy files of each layer to a folder of its own below
-// dir, which it empties first. Tests, which Cerbos would not load, are left out.
-func LayPolicies(dir string, layers ...fs.FS) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("emptying %s: %w", dir, err)
-	}
-	for i, layer := range layers {
-		to := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.MkdirAll(to, 0o755); err != nil {
-			return fmt.Errorf("laying policies: %w", err)
-		}
-		err := fs.WalkDir(layer, ".", func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !isPolicy(name) {
-				return err
-			}
-			content, err := fs.ReadFile(layer, name)
-			if err != nil {
-				return err
-			}
-			target := filepath.Join(to, filepath.FromSlash(name))
-			if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-				return err
-			}
-			return os.WriteFile(target, content, 0o644)
-		})
-		if err != nil {
-			return fmt.Errorf("laying policies: %w", err)
-		}
-	}
-	return nil
-}
-
-func isPolicy(name string) bool {
-	ext := path.Ext(name)
-	base := strings.TrimSuffix(name, ext)
-	switch ext {
-	case ".yaml", ".yml", ".json":
-		return !strings.HasSuffix(base, "_test")
-	}
-	return false
 }

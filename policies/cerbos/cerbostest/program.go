@@ -74,7 +74,7 @@ func NewProgram(t testing.TB, layers ...fs.FS) *Program {
 func (p *Program) Start(layers ...fs.FS) {
 	p.t.Helper()
 	policyDir, config := filepath.Join(p.dir, "policies"), filepath.Join(p.dir, "cerbos.yaml")
-	if err := cerbos.LayPolicies(policyDir, append([]fs.FS{defaults.Files}, layers...)...); err != nil {
+	if err := cerbos.LayPolicies(policyDir, defaults.Files, layers...); err != nil {
 		p.t.Fatal(err)
 	}
 	if err := os.WriteFile(config, cerbos.Config(p.Target, policyDir), 0o600); err != nil {
