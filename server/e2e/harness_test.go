@@ -19,6 +19,9 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
+	if address := os.Getenv(echoEnv); address != "" {
+		serveBareEcho(address)
+	}
 	if _, err := os.Stat("node_modules/@modelcontextprotocol/sdk"); err != nil {
 		fmt.Println("skipping the end-to-end tests: run scripts/setup test first")
 		os.Exit(0)
