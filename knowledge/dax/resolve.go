@@ -76,6 +76,7 @@ type Result struct {
 // A ResultColumn is a column of a result.
 type ResultColumn struct {
 	Key     string // as an answer names it: Table[Column], or [Name]
+	Table   string
 	Name    string
 	From    []Source
 	Unknown bool // its values may come from elsewhere too
@@ -726,7 +727,7 @@ func (ix *Index) result(v value) Result {
 	cols, open := v.row.list()
 	res.Open = open
 	for _, c := range cols {
-		res.Columns = append(res.Columns, ResultColumn{Key: c.Key(), Name: c.Name, From: ix.list(c.from), Unknown: c.from.unknown})
+		res.Columns = append(res.Columns, ResultColumn{Key: c.Key(), Table: c.Table, Name: c.Name, From: ix.list(c.from), Unknown: c.from.unknown})
 	}
 	return res
 }

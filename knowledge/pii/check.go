@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/cases"
 
@@ -166,6 +167,9 @@ func (c *Coverage) check(n dax.Node, res *dax.Resolution, resolveErr error) []fi
 		}
 		return true
 	})
+	if len(k.found) == 0 {
+		k.results(n)
+	}
 	if len(k.found) == 0 && resolveErr != nil {
 		// A name that is not known anywhere else, such as the home of a measure.
 		var errs *dax.Errors
@@ -179,8 +183,45 @@ func (c *Coverage) check(n dax.Node, res *dax.Resolution, resolveErr error) []fi
 	return k.found
 }
 
+// results refuses a query that gives its own column the name of a marked one: the
+// answer could not be told from one with marked values.
+func (k *checker) results(n dax.Node) {
+	q, ok := n.(*dax.Query)
+	if !ok {
+		return
+	}
+	for i, r := range k.res.Results {
+		for _, col := range r.Columns {
+			if col.Table == "" {
+				continue
+			}
+			if cause, covered := k.c.columnCause(col.Table, col.Name); covered {
+				k.add(cause, k.c.spelled(col.Table, col.Name), q.Evaluates[i])
+			}
+		}
+	}
+}
+
 func (k *checker) add(cause Cause, element string, n dax.Node) {
-	k.found = append(k.found, finding{cause: cause, element: element, pos: n.Pos()})
+	k.found = append(k.found, finding{cause: cause, element: legible(element), pos: n.Pos()})
+}
+
+// legible cuts a name to what a sentence can hold, and replaces what would not
+// show. Names that are not known are as the query has them.
+func legible(name string) string {
+	const most = 120
+	n := 0
+	return strings.Map(func(r rune) rune {
+		switch n++; {
+		case n == most:
+			return '…'
+		case n > most:
+			return -1
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == 0x2028 || r == 0x2029:
+			return '\uFFFD'
+		}
+		return r
+	}, name)
 }
 
 // table judges the use of a whole table.

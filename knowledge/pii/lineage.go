@@ -82,6 +82,9 @@ func CheckHeader(keys []string, query string, m *knowledge.Model, c *Coverage) *
 		}
 		from := byKey[knowledge.Fold(key)]
 		if from == nil {
+			from = byKey[knowledge.Fold(keyName(key))] // [Customer[City]]
+		}
+		if from == nil {
 			from = byName[knowledge.Fold(keyName(key))]
 		}
 		if from == nil && !open {

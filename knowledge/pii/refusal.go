@@ -93,7 +93,7 @@ func (r *Refusal) Sentence() string {
 		ways = append(ways, "leave it out")
 	}
 	if len(unknown) > 0 {
-		why = append(why, and(unknown)+" is not known here, so it may be personal data")
+		why = append(why, "the names here do not include "+and(unknown)+", which may be personal data")
 		ways = append(ways, "check the spelling or try again after the next sync")
 	}
 	for _, f := range r.Findings {
