@@ -14,8 +14,6 @@ import (
 var ownConnections = map[string]string{
 	"internal/fetch": "it is the guarded fetcher",
 	"server/cli":     "the command line calls its own deployment",
-	"server/demo":    "the demo waits for the processes that it starts itself",
-	"sync/sample":    "the sample tenant is the other side, not the product",
 }
 
 // FETCH-01
@@ -76,8 +74,8 @@ func client(t types.Type) (string, bool) {
 }
 
 func reachesOut(o types.Object) bool {
-	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
-		return false // of a client that somebody made: there it is found
+	if o.Parent() != o.Pkg().Scope() {
+		return false // a field or method: of a client that somebody made, where it is found
 	}
 	switch o.Pkg().Path() {
 	case "net/http":

@@ -16,3 +16,6 @@ func (c *Client) Get(ctx context.Context) (*http.Response, error) {
 }
 
 func Handler() http.Handler { return http.NotFoundHandler() }
+
+// Posted has the name of a function that reaches out, and does not.
+func Posted(r *http.Request) string { return r.PostForm.Get("name") }
