@@ -125,6 +125,26 @@ func Last(ctx context.Context, conn db.DBTX, kinds []Kind, states []State) (run 
 	}, true, nil
 }
 
+// Await returns the first full run to have ended, well or not, that began at or
+// after a time. It waits for one until the context ends.
+func Await(ctx context.Context, conn db.DBTX, since time.Time) (Record, error) {
+	const look = 100 * time.Millisecond
+	for {
+		run, ok, err := Last(ctx, conn, []Kind{Full}, []State{Succeeded, Failed})
+		if err != nil {
+			return Record{}, err
+		}
+		if ok && !run.StartedAt.Before(since) {
+			return run, nil
+		}
+		select {
+		case <-ctx.Done():
+			return Record{}, fmt.Errorf("waiting for a sync: %w", context.Cause(ctx))
+		case <-time.After(look):
+		}
+	}
+}
+
 func texts[S ~string](values []S) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
