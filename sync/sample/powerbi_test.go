@@ -56,8 +56,27 @@ func TestHiddenAndMissingAreAlike(t *testing.T) {
 			t.Errorf("%s: %s %s and %s %s", path, a.Status, text(t, a), b.Status, text(t, b))
 		}
 	}
-	if res := s.call(token, "GET", adminPath+"/workspaces/modified", nil, nil); res.StatusCode != http.StatusUnauthorized {
-		t.Errorf("the admin API answered the outsider %s", res.Status)
+}
+
+func TestTheAdminAPIIsForTheScannerAndAdministrators(t *testing.T) {
+	s := sharedSite(t)
+	for name, c := range map[string]struct {
+		token string
+		want  int
+	}{
+		"the scanner":                   {s.scanner(), http.StatusOK},
+		"a Fabric administrator":        {s.powerBI("admin"), http.StatusOK},
+		"somebody else":                 {s.powerBI("curator"), http.StatusUnauthorized},
+		"another app on its own behalf": {s.app(sample.AppID, sample.AppSecret), http.StatusUnauthorized},
+		"nobody":                        {"", http.StatusUnauthorized},
+	} {
+		if res := s.call(c.token, "GET", adminPath+"/workspaces/modified", nil, nil); res.StatusCode != c.want {
+			t.Errorf("%s is answered %s, want %d", name, res.Status, c.want)
+		}
+	}
+	// SAMPLE-01: a person's lists are not for apps.
+	if res := s.call(s.scanner(), "GET", personPath+"/groups", nil, nil); res.StatusCode != http.StatusForbidden {
+		t.Errorf("the scanner lists groups: %s", res.Status)
 	}
 }
 

@@ -129,18 +129,24 @@ func (s *site) powerBI(person string) string {
 // scanner returns the scanner's access token.
 func (s *site) scanner() string {
 	s.t.Helper()
+	return s.app(sample.ScannerID, sample.ScannerSecret)
+}
+
+// app returns the access token of an app on its own behalf.
+func (s *site) app(client, secret string) string {
+	s.t.Helper()
 	var answer struct {
 		Token string `json:"access_token"`
 	}
 	res, err := http.PostForm(s.client().Endpoint.TokenURL, url.Values{
-		"grant_type": {"client_credentials"}, "client_id": {sample.ScannerID}, "client_secret": {sample.ScannerSecret}, "scope": {powerBIScope},
+		"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}, "scope": {powerBIScope},
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer res.Body.Close()
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || answer.Token == "" {
-		s.t.Fatalf("no token for the scanner: %s, %v", res.Status, err)
+		s.t.Fatalf("no token for the app %s: %s, %v", client, res.Status, err)
 	}
 	return answer.Token
 }
