@@ -67,5 +67,11 @@ func (s *statusRecorder) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
+// Flush lets a handler that streams ask for it by type, as mcp-go does.
+func (s *statusRecorder) Flush() {
+	// What cannot be flushed is sent when the handler returns.
+	_ = http.NewResponseController(s.ResponseWriter).Flush()
+}
+
 // Unwrap lets http.ResponseController reach what is beneath.
 func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
