@@ -309,11 +309,7 @@ func (c *compiler) condition(s *scope, x dax.Expr) func(*env) []filter {
 		}
 		var rel *relation
 		if len(cols) == 1 {
-			ids := make([]int32, len(cols[0].data.Values()))
-			for i := range ids {
-				ids[i] = int32(i)
-			}
-			rel = idsRelation(sc, ids)
+			rel = idsRelation(sc, e.q.valuesOf(cols[0]))
 		} else {
 			rel = combinations(sc, cols, e.q.visible(cols[0].table))
 		}

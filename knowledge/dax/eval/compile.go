@@ -180,8 +180,15 @@ func (c *compiler) tableOf(s *scope, x dax.Expr) (tableFn, *schema) {
 	return n.table, n.schema
 }
 
+// maxCompiled bounds the expressions that one query compiles. Functions that are
+// put in place where they are called could otherwise multiply without end.
+const maxCompiled = 1 << 20
+
 // any compiles an expression.
 func (c *compiler) any(s *scope, x dax.Expr) node {
+	if c.q.compiled++; c.q.compiled > maxCompiled {
+		c.fail(x, Invalid, "The query is too complex.")
+	}
 	switch x := x.(type) {
 	case *dax.Number:
 		v, ok := value.ParseNumber(x.Text)
@@ -293,7 +300,7 @@ func withoutBlankRow(t *table, rows []int32) []int32 {
 // columnOrMeasure is T[x] or [x].
 func (c *compiler) columnOrMeasure(s *scope, x *dax.Ref) node {
 	if x.Variation != "" {
-		c.fail(x, Unsupported, "The variation '%s' of the column '%s' is not supported here.", x.Variation, x.Name)
+		return c.relatedTo(s, x, c.variation(x))
 	}
 	if !x.HasTable {
 		folded := knowledge.Fold(x.Name)
@@ -347,6 +354,30 @@ func (c *compiler) columnOrMeasure(s *scope, x *dax.Ref) node {
 	}
 	c.fail(x, Invalid, "A single value for column '%s' in table '%s' cannot be determined. This can happen when a measure or function formula refers to a column that contains many values without specifying an aggregation such as min, max, count, or sum to get a single result.", x.Name, t.name)
 	return node{}
+}
+
+// variation is the column that T[c].[v] means: v in the hidden date table behind
+// the date column c.
+func (c *compiler) variation(x *dax.Ref) *modelColumn {
+	t := c.tableNamed(x, x.Table)
+	col := c.q.column(t, x.Name)
+	if col == nil {
+		c.fail(x, UnknownName, "The column '%s' in table '%s' cannot be found or may not be used in this expression.", x.Name, t.name)
+	}
+	if col.def != nil {
+		for _, v := range col.def.Variations {
+			dates := c.q.table(v.Table)
+			if dates == nil {
+				continue
+			}
+			if found := c.q.column(dates, x.Variation); found != nil {
+				c.q.e.needColumn(found)
+				return found
+			}
+		}
+	}
+	c.fail(x, UnknownName, "The column '%s' has no variation '%s'.", x.Name, x.Variation)
+	return nil
 }
 
 // readNamed looks T[c] up in the row contexts.
@@ -427,7 +458,7 @@ func (c *compiler) tryColumn(s *scope, x dax.Expr) *modelColumn {
 		}
 	case *dax.Ref:
 		if x.Variation != "" {
-			c.columnOrMeasure(s, x)
+			return c.variation(x)
 		}
 		if !x.HasTable {
 			folded := knowledge.Fold(x.Name)

@@ -6,16 +6,21 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/dax/eval/column"
 	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
 )
 
-// Rows are the rows of one table of the model before [New] takes them.
+// Rows are the rows of one table of the model. Once [New] has taken them they
+// must not be added to, but may be given to it again.
 type Rows struct {
 	Table   string
 	columns []*column.Column
+	once    sync.Once
+	n       int
+	err     error
 }
 
 // NewRows is a table without columns.
@@ -27,6 +32,25 @@ func (r *Rows) Column(name string, t knowledge.DataType) *column.Column {
 	c := column.New(name, column.KindOf(t))
 	r.columns = append(r.columns, c)
 	return c
+}
+
+// seal ends the filling: it adds the blank row to every column, and gives the
+// number of rows before it.
+func (r *Rows) seal() (int, error) {
+	r.once.Do(func() {
+		for i, c := range r.columns {
+			if i == 0 {
+				r.n = c.Len()
+			} else if c.Len() != r.n {
+				r.err = fmt.Errorf("the rows of %s: the column %s has %d, the column %s has %d", r.Table, r.columns[0].Name, r.n, c.Name, c.Len())
+				return
+			}
+		}
+		for _, c := range r.columns {
+			c.AppendBlank()
+		}
+	})
+	return r.n, r.err
 }
 
 // ReadCSV reads the rows of a table from CSV with a header line. A column of the

@@ -100,8 +100,9 @@ func (e *Engine) newTable(def *knowledge.Table, rows *Rows) (*table, error) {
 		for _, c := range rows.columns {
 			given[knowledge.Fold(c.Name)] = c
 		}
-		if len(rows.columns) > 0 {
-			t.n = rows.columns[0].Len()
+		var err error
+		if t.n, err = rows.seal(); err != nil {
+			return nil, err
 		}
 	}
 	for i := range def.Columns {
@@ -112,10 +113,6 @@ func (e *Engine) newTable(def *knowledge.Table, rows *Rows) (*table, error) {
 		delete(given, mc.folded)
 		switch {
 		case data != nil:
-			if data.Len() != t.n {
-				return nil, fmt.Errorf("the rows of %s: the column %s has %d, the column %s has %d", def.Name, rows.columns[0].Name, t.n, c.Name, data.Len())
-			}
-			data.AppendBlank() // of the blank row
 			mc.data, mc.state = data, done
 		case c.Expression != "":
 			mc.expr, mc.err = dax.ParseExpr(c.Expression)
@@ -172,12 +169,12 @@ func (e *Engine) compute() {
 	e.spreadBlankRows()
 	for _, t := range e.tables {
 		if err := e.try(func() { e.needTable(t) }); err != nil {
-			e.cannot("table %s: %s", t.name, err)
+			e.cannot("table %s: %s", t.name, reason(err))
 			continue
 		}
 		for _, c := range t.columns {
 			if err := e.try(func() { e.needColumn(c) }); err != nil {
-				e.cannot("column %s: %s", c, err)
+				e.cannot("column %s: %s", c, reason(err))
 			}
 		}
 	}
@@ -187,7 +184,7 @@ func (e *Engine) compute() {
 	}
 	for _, m := range e.measures {
 		if err := e.try(func() { q.measure(m.def.Name).compile(q) }); err != nil {
-			e.cannot("measure %s[%s]: %s", m.table.name, m.def.Name, err)
+			e.cannot("measure %s[%s]: %s", m.table.name, m.def.Name, reason(err))
 		}
 	}
 	slices.Sort(e.unsupported)
@@ -225,7 +222,7 @@ func (e *Engine) buildRelationships() {
 		open = failed
 	}
 	for _, r := range open {
-		e.cannot("relationship %s: %s", r.def.Name, r.err)
+		e.cannot("relationship %s: %s", r.def.Name, reason(r.err))
 	}
 }
 
@@ -306,6 +303,15 @@ func recovering(err *error) {
 	}
 }
 
+// reason is what went wrong, without the place: that is one in the expression of
+// the model, not in a query.
+func reason(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
+
 // needTable computes a calculated table.
 func (e *Engine) needTable(t *table) {
 	switch t.state {
@@ -314,7 +320,7 @@ func (e *Engine) needTable(t *table) {
 	case working:
 		fail(Invalid, "A circular dependency was detected: '%s' depends on itself.", t.name)
 	case failed:
-		fail(Unsupported, "The calculated table '%s' could not be computed: %s", t.name, t.err)
+		fail(Unsupported, "The calculated table '%s' could not be computed: %s", t.name, reason(t.err))
 	}
 	t.state = working
 	err := t.err
@@ -323,7 +329,7 @@ func (e *Engine) needTable(t *table) {
 	}
 	if err != nil {
 		t.state, t.err = failed, err
-		fail(Unsupported, "%s", err)
+		fail(Unsupported, "%s", reason(err))
 	}
 	t.state = done
 	t.seal()
@@ -414,7 +420,7 @@ func (e *Engine) needColumn(c *modelColumn) {
 	case working:
 		fail(Invalid, "A circular dependency was detected: %s depends on itself.", c)
 	case failed:
-		fail(Unsupported, "The calculated column %s could not be computed: %s", c, c.err)
+		fail(Unsupported, "The calculated column %s could not be computed: %s", c, reason(c.err))
 	}
 	if c.table.state != done {
 		e.needTable(c.table)
@@ -429,7 +435,7 @@ func (e *Engine) needColumn(c *modelColumn) {
 	}
 	if err != nil {
 		c.state, c.err = failed, err
-		fail(Unsupported, "%s", err)
+		fail(Unsupported, "%s", reason(err))
 	}
 	c.state = done
 }

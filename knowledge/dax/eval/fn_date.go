@@ -10,7 +10,15 @@ import (
 
 // clock is an argument as a point in time.
 func clock(v value.Value) time.Time {
-	return value.SerialTime(must(value.Number(v)).Float())
+	return value.SerialTime(must(value.Convert(must(value.Number(v)), value.Date)).Float())
+}
+
+// dated is t as a value.
+func dated(t time.Time) value.Value {
+	if y := t.Year(); y < 1 || y > 9999 {
+		fail(Evaluation, "The result is not a date between the years 1 and 9999.")
+	}
+	return value.OfTime(t)
 }
 
 func day(year int, month time.Month, d int) time.Time {
@@ -45,14 +53,14 @@ func dateFunctions() map[string]function {
 		"weekday": variadic(1, 2, weekday),
 		"weeknum": variadic(1, 2, weekNumber),
 		"date": plain(3, func(a []value.Value) value.Value {
-			year := int(whole(a[0]))
+			year := small(a[0])
 			if year >= 0 && year < 1900 {
 				year += 1900
 			}
-			return value.OfTime(day(year, time.Month(whole(a[1])), int(whole(a[2]))))
+			return dated(day(year, time.Month(small(a[1])), small(a[2])))
 		}),
 		"time": plain(3, func(a []value.Value) value.Value {
-			seconds := float64(whole(a[0])*3600 + whole(a[1])*60 + whole(a[2]))
+			seconds := float64(small(a[0])*3600 + small(a[1])*60 + small(a[2]))
 			return value.OfSerial(math.Mod(seconds/86400, 1))
 		}),
 		"today": contextual(0, 0, func(e *env, _ []value.Value) value.Value {
@@ -65,10 +73,10 @@ func dateFunctions() map[string]function {
 		"utcnow": contextual(0, 0, func(e *env, _ []value.Value) value.Value { return value.OfTime(e.q.now.UTC()) }),
 		"eomonth": plain(2, func(a []value.Value) value.Value {
 			t := clock(a[0])
-			return value.OfTime(day(t.Year(), t.Month()+time.Month(whole(a[1]))+1, 0))
+			return dated(day(t.Year(), t.Month()+time.Month(small(a[1]))+1, 0))
 		}),
 		"edate": plain(2, func(a []value.Value) value.Value {
-			return value.OfTime(addMonths(clock(a[0]), int(whole(a[1]))))
+			return dated(addMonths(clock(a[0]), small(a[1])))
 		}),
 		"datevalue": plain(1, func(a []value.Value) value.Value {
 			return value.OfSerial(math.Floor(must(value.Convert(a[0], value.Date)).Float()))

@@ -279,7 +279,11 @@ func (c *compiler) isInScope(s *scope, x *dax.Call) node {
 
 // related is RELATED: a column of a table that the current row reaches.
 func (c *compiler) related(s *scope, x *dax.Call) node {
-	col := c.columnOf(s, x.Args[0])
+	return c.relatedTo(s, x, c.columnOf(s, x.Args[0]))
+}
+
+// relatedTo reads a column of a table that the current row reaches.
+func (c *compiler) relatedTo(s *scope, x dax.Expr, col *modelColumn) node {
 	for at := s; at != nil; at = at.outer {
 		if at.frame == nil {
 			continue

@@ -36,7 +36,7 @@ func (c *compiler) joined(x *dax.Call, a, b *schema) *schema {
 }
 
 // maxJoined bounds the rows that a join makes.
-const maxJoined = 20 << 20
+const maxJoined = 4 << 20
 
 // paired is the given rows of a beside the given rows of b.
 func paired(sc *schema, a, b *relation, left, right []int) *relation {

@@ -23,7 +23,7 @@ func logicalFunctions() map[string]function {
 		"iferror":  scalarFunction(2, 2, (*compiler).ifError),
 		"iserror":  scalarFunction(1, 1, (*compiler).isError),
 		"error": plain(1, func(a []value.Value) value.Value {
-			fail(Evaluation, "%s", a[0].String())
+			fail(Evaluation, "The query ended with the error '%s'.", a[0])
 			return value.Value{}
 		}),
 		"bitand": plain(2, func(a []value.Value) value.Value { return value.OfInt(whole(a[0]) & whole(a[1])) }),
@@ -144,14 +144,16 @@ func informationFunctions() map[string]function {
 		"isnumber": kind(func(k value.Kind) bool {
 			return k == value.Int || k == value.Double || k == value.Decimal || k == value.Date
 		}),
-		"isint64":    kind(func(k value.Kind) bool { return k == value.Int }),
-		"isdouble":   kind(func(k value.Kind) bool { return k == value.Double }),
-		"isdecimal":  kind(func(k value.Kind) bool { return k == value.Decimal }),
-		"isdatetime": kind(func(k value.Kind) bool { return k == value.Date }),
-		"islogical":  kind(func(k value.Kind) bool { return k == value.Bool }),
-		"iseven":     plain(1, func(a []value.Value) value.Value { return value.OfBool(whole(a[0])%2 == 0) }),
-		"isodd":      plain(1, func(a []value.Value) value.Value { return value.OfBool(whole(a[0])%2 != 0) }),
-		"blank":      plain(0, func([]value.Value) value.Value { return value.Value{} }),
+		"isint64":     kind(func(k value.Kind) bool { return k == value.Int }),
+		"isdouble":    kind(func(k value.Kind) bool { return k == value.Double }),
+		"isdecimal":   kind(func(k value.Kind) bool { return k == value.Decimal }),
+		"isdatetime":  kind(func(k value.Kind) bool { return k == value.Date }),
+		"islogical":   kind(func(k value.Kind) bool { return k == value.Bool }),
+		"iseven":      plain(1, func(a []value.Value) value.Value { return value.OfBool(whole(a[0])%2 == 0) }),
+		"isodd":       plain(1, func(a []value.Value) value.Value { return value.OfBool(whole(a[0])%2 != 0) }),
+		"blank":       plain(0, func([]value.Value) value.Value { return value.Value{} }),
+		"isafter":     scalarFunction(2, -1, func(c *compiler, s *scope, x *dax.Call) node { return c.isOnOrAfter(s, x, false) }),
+		"isonorafter": scalarFunction(2, -1, func(c *compiler, s *scope, x *dax.Call) node { return c.isOnOrAfter(s, x, true) }),
 		"isempty": scalarFunction(1, 1, func(c *compiler, s *scope, x *dax.Call) node {
 			table, _ := c.tableOf(s, x.Args[0])
 			return node{scalar: func(e *env) value.Value { return value.OfBool(table(e).n == 0) }}
@@ -167,6 +169,42 @@ func informationFunctions() map[string]function {
 		"customdata":   plain(0, func([]value.Value) value.Value { return value.Value{} }),
 		"userculture":  plain(0, func([]value.Value) value.Value { return value.OfText("en-US") }),
 	}
+}
+
+// isOnOrAfter is ISONORAFTER ( value, start, order, … ): whether a row with these
+// values comes at or after the start in that order.
+func (c *compiler) isOnOrAfter(s *scope, x *dax.Call, on bool) node {
+	type key struct {
+		of, start  scalar
+		descending bool
+	}
+	var keys []key
+	for args := x.Args; len(args) > 0; {
+		if len(args) < 2 {
+			c.fail(x, Invalid, "%s expects a value and a start for each key.", x.Func)
+		}
+		k := key{of: c.scalarOf(s, args[0]), start: c.scalarOf(s, args[1])}
+		args = args[2:]
+		if len(args) > 0 {
+			if d, ok := direction(c.word(args[0]), nil); ok {
+				k.descending = d
+				args = args[1:]
+			}
+		}
+		keys = append(keys, k)
+	}
+	return node{scalar: func(e *env) value.Value {
+		for _, k := range keys {
+			o := value.Order(k.of(e), k.start(e))
+			if k.descending {
+				o = -o
+			}
+			if o != 0 {
+				return value.OfBool(o > 0)
+			}
+		}
+		return value.OfBool(on)
+	}}
 }
 
 // contains is CONTAINS ( table, column, value, … ).
@@ -247,6 +285,8 @@ func quoteTable(name string) string { return "'" + strings.ReplaceAll(name, "'",
 // modelFunctions read the model itself.
 func modelFunctions() map[string]function {
 	return map[string]function{
+		"columnstatistics":            infoView(columnStatistics),
+		"detailrows":                  tableFunction(1, 1, (*compiler).detailRows),
 		"info.view.tables":            infoView(viewTables),
 		"info.view.columns":           infoView(viewColumns),
 		"info.view.measures":          infoView(viewMeasures),
@@ -256,6 +296,31 @@ func modelFunctions() map[string]function {
 		"selectedmeasureformatstring": scalarFunction(0, 0, (*compiler).selectedMeasureFormat),
 		"isselectedmeasure":           scalarFunction(1, -1, (*compiler).isSelectedMeasure),
 	}
+}
+
+// detailRows is DETAILROWS ( [measure] ): the rows that the model shows behind a
+// measure.
+func (c *compiler) detailRows(_ *scope, x *dax.Call) node {
+	ref, ok := x.Args[0].(*dax.Ref)
+	if !ok {
+		c.fail(x.Args[0], Invalid, "DETAILROWS expects a measure.")
+	}
+	m := c.q.measure(ref.Name)
+	if m == nil {
+		c.fail(ref, UnknownName, "The measure '%s' cannot be found.", ref.Name)
+	}
+	if m.def == nil || m.def.DetailRows == "" {
+		return c.tableNode(m.table)
+	}
+	expr, err := dax.ParseExpr(m.def.DetailRows)
+	if err != nil {
+		c.fail(x, Syntax, "The detail rows of the measure '%s' cannot be read: %s", m.name, reason(err))
+	}
+	var n node
+	c.at(x, func() { n.table, n.schema = c.tableOf(nil, expr) })
+	table := n.table
+	n.table = func(e *env) *relation { return table(e.within(e.transition())) }
+	return n
 }
 
 func (c *compiler) selectedMeasure(*scope, *dax.Call) node {

@@ -10,7 +10,21 @@ import (
 
 // whole is an argument as a whole number.
 func whole(v value.Value) int64 {
-	return int64(math.Trunc(must(value.Number(v)).Float()))
+	f := math.Trunc(must(value.Number(v)).Float())
+	if !(math.Abs(f) < 1<<62) { // no number is out of range too
+		fail(Evaluation, "The number %s is too large here.", v)
+	}
+	return int64(f)
+}
+
+// small is an argument as a whole number of a size that numbers of days, months
+// and decimals have.
+func small(v value.Value) int {
+	n := whole(v)
+	if n < -10_000_000 || n > 10_000_000 {
+		fail(Evaluation, "The number %s is too large here.", v)
+	}
+	return int(n)
 }
 
 // mathFunctions work on numbers.
@@ -222,7 +236,7 @@ func rounding(round func(float64) float64) function {
 		}
 		digits := 0
 		if len(a) > 1 {
-			digits = int(whole(a[1]))
+			digits = small(a[1])
 		}
 		n := must(value.Number(a[0]))
 		f := scaledTo(n.Float(), digits, round)

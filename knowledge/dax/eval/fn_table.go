@@ -270,11 +270,20 @@ func (c *compiler) dataTable(s *scope, x *dax.Call) node {
 		}
 		vals := make([]value.Value, len(items))
 		for i, item := range items {
-			vals[i] = must(value.Convert(c.scalarOf(nil, item)(c.q.env(0)), kinds[i]))
+			vals[i] = must(value.Convert(c.literal(item), kinds[i]))
 		}
 		rel.addRow(vals...)
 	}
 	return node{schema: sc, table: func(*env) *relation { return rel }}
+}
+
+// literal is an argument that must be a constant.
+func (c *compiler) literal(x dax.Expr) value.Value {
+	n := c.scalarNode(nil, x)
+	if call, ok := x.(*dax.Call); !n.steady && !(ok && len(call.Args) == 0) {
+		c.fail(x, Invalid, "A constant is expected here.")
+	}
+	return n.scalar(c.q.env(c.slots))
 }
 
 // treatAs is TREATAS: the values of a table as values of columns of the model.
@@ -299,7 +308,7 @@ func (c *compiler) treatAs(s *scope, x *dax.Call) node {
 	rows:
 		for row := range rel.n {
 			for i, col := range cols {
-				id, ok := col.data.Find(rel.at(i, row))
+				id, ok := e.q.find(col, rel.at(i, row))
 				if !ok {
 					for k := range i {
 						ids[k] = ids[k][:n]

@@ -99,7 +99,7 @@ func textFunctions() map[string]function {
 		"fixed": variadic(1, 3, func(a []value.Value) value.Value {
 			digits := 2
 			if len(a) > 1 && !a[1].IsBlank() {
-				digits = int(whole(a[1]))
+				digits = min(small(a[1]), 100)
 			}
 			plainDigits := len(a) > 2 && must(value.Truth(a[2]))
 			pattern := "#,##0"

@@ -192,26 +192,23 @@ func (src dateSource) dates(e *env) []time.Time {
 }
 
 // between is the dates of the column from one day to another, both included.
-func (src dateSource) between(from, to time.Time) *relation {
+func (src dateSource) between(e *env, from, to time.Time) *relation {
 	if src.col == nil {
-		rel := newRelation(src.schema)
-		for t := from; !t.After(to) && rel.n <= maxSeries; t = t.AddDate(0, 0, 1) {
-			rel.addRow(value.OfTime(t))
-		}
-		return rel
+		return calendarRelation(e, src.schema, from, to)
 	}
 	first, last := value.Serial(from), value.Serial(to)
 	ids := []int32{}
-	for id, v := range src.col.data.Values() {
+	for _, id := range e.q.valuesOf(src.col) {
+		v := src.col.data.Values()[id]
 		if f := math.Floor(v.Float()); !v.IsBlank() && f >= first && f <= last {
-			ids = append(ids, int32(id))
+			ids = append(ids, id)
 		}
 	}
 	return idsRelation(src.schema, ids)
 }
 
 // having is the dates of the column that are in the list.
-func (src dateSource) having(dates []time.Time) *relation {
+func (src dateSource) having(e *env, dates []time.Time) *relation {
 	if src.col == nil {
 		rel := newRelation(src.schema)
 		for _, t := range dates {
@@ -221,7 +218,7 @@ func (src dateSource) having(dates []time.Time) *relation {
 	}
 	ids := []int32{}
 	for _, t := range dates {
-		if id, ok := src.col.data.Find(value.OfTime(t)); ok {
+		if id, ok := e.q.find(src.col, value.OfTime(t)); ok {
 			ids = append(ids, id)
 		}
 	}
@@ -241,9 +238,10 @@ func periodFunction(make func(yearEnd) period) function {
 		return node{schema: src.schema, table: func(e *env) *relation {
 			dates := src.dates(e)
 			if len(dates) == 0 {
-				return src.having(nil)
+				return src.having(e, nil)
 			}
-			return src.between(move(dates))
+			from, to := move(dates)
+			return src.between(e, from, to)
 		}}
 	})
 }
@@ -260,19 +258,19 @@ func edgeFunction(unit string, last bool) function {
 		return node{schema: src.schema, table: func(e *env) *relation {
 			dates := src.dates(e)
 			if len(dates) == 0 {
-				return src.having(nil)
+				return src.having(e, nil)
 			}
 			at := dates[0]
 			if last {
 				at = dates[len(dates)-1]
 			}
 			inside := dateSource{table: func(*env) *relation {
-				return src.between(end.startOf(at, unit), end.endOf(at, unit))
+				return src.between(e, end.startOf(at, unit), end.endOf(at, unit))
 			}}.dates(e)
 			if last {
-				return src.having(inside[len(inside)-1:])
+				return src.having(e, inside[len(inside)-1:])
 			}
-			return src.having(inside[:1])
+			return src.having(e, inside[:1])
 		}}
 	})
 }
@@ -298,9 +296,10 @@ func totalFunction(make func(yearEnd) period) function {
 		filters = append(filters, modifier{filters: func(e *env) []filter {
 			dates := src.dates(e)
 			if len(dates) == 0 {
-				return src.having(nil).filters()
+				return src.having(e, nil).filters()
 			}
-			return src.between(move(dates)).filters()
+			from, to := move(dates)
+			return src.between(e, from, to).filters()
 		}})
 		return node{scalar: func(e *env) value.Value {
 			return of(e.within(e.modified(filters)))
@@ -313,7 +312,7 @@ func totalFunction(make func(yearEnd) period) function {
 func (c *compiler) shifted(s *scope, x *dax.Call, by scalar, unit string) node {
 	src := c.dateSource(s, x.Args[0])
 	return node{schema: src.schema, table: func(e *env) *relation {
-		n := int(whole(by(e)))
+		n := small(by(e))
 		dates := src.dates(e)
 		var moved []time.Time
 		if unit == "day" || unit == "week" {
@@ -323,7 +322,7 @@ func (c *compiler) shifted(s *scope, x *dax.Call, by scalar, unit string) node {
 			for _, d := range dates {
 				moved = append(moved, d.AddDate(0, 0, n))
 			}
-			return src.having(moved)
+			return src.having(e, moved)
 		}
 		n *= map[string]int{"month": 1, "quarter": 3, "year": 12}[unit]
 		perMonth := map[time.Time]int{}
@@ -343,7 +342,7 @@ func (c *compiler) shifted(s *scope, x *dax.Call, by scalar, unit string) node {
 			}
 		}
 		slices.SortFunc(moved, time.Time.Compare)
-		return src.having(slices.CompactFunc(moved, time.Time.Equal))
+		return src.having(e, slices.CompactFunc(moved, time.Time.Equal))
 	}}
 }
 
@@ -369,12 +368,12 @@ func (c *compiler) parallelPeriod(s *scope, x *dax.Call) node {
 	return node{schema: src.schema, table: func(e *env) *relation {
 		dates := src.dates(e)
 		if len(dates) == 0 {
-			return src.having(nil)
+			return src.having(e, nil)
 		}
-		n := int(whole(by(e))) * months
+		n := small(by(e)) * months
 		from := addMonths(yearEnd{}.startOf(dates[0], unit), n)
 		to := addMonths(yearEnd{}.startOf(dates[len(dates)-1], unit), n)
-		return src.between(from, yearEnd{}.endOf(to, unit))
+		return src.between(e, from, yearEnd{}.endOf(to, unit))
 	}}
 }
 
@@ -384,13 +383,20 @@ func (c *compiler) datesBetween(s *scope, x *dax.Call) node {
 	from, to := c.scalarOf(s, x.Args[1]), c.scalarOf(s, x.Args[2])
 	return node{schema: src.schema, table: func(e *env) *relation {
 		first, last := day(1, 1, 1), day(9999, 12, 31)
+		if src.col == nil { // without a column the dates given are all there are
+			dates := src.dates(e)
+			if len(dates) == 0 {
+				return src.having(e, nil)
+			}
+			first, last = dates[0], dates[len(dates)-1]
+		}
 		if v := from(e); !v.IsBlank() {
 			first = clock(v)
 		}
 		if v := to(e); !v.IsBlank() {
 			last = clock(v)
 		}
-		return src.between(first, last)
+		return src.between(e, first, last)
 	}}
 }
 
@@ -400,9 +406,9 @@ func (c *compiler) datesInPeriod(s *scope, x *dax.Call) node {
 	from, by, unit := c.scalarOf(s, x.Args[1]), c.scalarOf(s, x.Args[2]), c.unitArg(x, 3)
 	return node{schema: src.schema, table: func(e *env) *relation {
 		v := from(e)
-		n := int(whole(by(e)))
+		n := small(by(e))
 		if v.IsBlank() || n == 0 {
-			return src.having(nil)
+			return src.having(e, nil)
 		}
 		start := clock(v)
 		end := start.AddDate(0, 0, n)
@@ -415,19 +421,22 @@ func (c *compiler) datesInPeriod(s *scope, x *dax.Call) node {
 			}
 		}
 		if n > 0 {
-			return src.between(start, end.AddDate(0, 0, -1))
+			return src.between(e, start, end.AddDate(0, 0, -1))
 		}
-		return src.between(end.AddDate(0, 0, 1), start)
+		return src.between(e, end.AddDate(0, 0, 1), start)
 	}}
 }
 
-func calendarRelation(sc *schema, from, to time.Time) *relation {
+func calendarRelation(e *env, sc *schema, from, to time.Time) *relation {
 	rel := newRelation(sc)
-	if to.Sub(from).Hours()/24 > maxSeries {
+	if value.Serial(to)-value.Serial(from) > maxSeries {
 		fail(Evaluation, "The calendar would have more than %d days.", maxSeries)
 	}
-	for t := from; !t.After(to); t = t.AddDate(0, 0, 1) {
-		rel.addRow(value.OfTime(t))
+	for day := value.Serial(from); day <= value.Serial(to); day++ {
+		if rel.n&4095 == 0 {
+			e.q.check()
+		}
+		rel.addRow(value.OfSerial(day))
 	}
 	return rel
 }
@@ -444,7 +453,7 @@ func (c *compiler) calendar(s *scope, x *dax.Call) node {
 		if last.Before(first) {
 			fail(Evaluation, "The start date in Calendar function can not be later than the end date.")
 		}
-		return calendarRelation(sc, first, last)
+		return calendarRelation(e, sc, first, last)
 	}}
 }
 
@@ -473,11 +482,14 @@ func (c *compiler) calendarAuto(s *scope, x *dax.Call) node {
 		if low > high {
 			fail(Evaluation, "CALENDARAUTO function can not find a base column of DateTime type in the model.")
 		}
-		m := time.Month(whole(month(e)))
+		m := time.Month(small(month(e)))
+		if m < 1 || m > 12 {
+			fail(Evaluation, "The last month of the fiscal year must be from 1 to 12.")
+		}
 		end := yearEnd{m, 31}
 		first := end.startOf(value.SerialTime(math.Floor(low)), "year")
 		last := end.endOf(value.SerialTime(math.Floor(high)), "year")
-		return calendarRelation(sc, first, last)
+		return calendarRelation(e, sc, first, last)
 	}}
 }
 

@@ -22,7 +22,7 @@ func functions() map[string]function {
 	for _, family := range []map[string]function{
 		aggregateFunctions(), filterFunctions(), tableFunctions(), groupFunctions(), joinFunctions(),
 		logicalFunctions(), informationFunctions(), textFunctions(), mathFunctions(), statisticFunctions(),
-		dateFunctions(), timeFunctions(), modelFunctions(),
+		dateFunctions(), timeFunctions(), windowFunctions(), pathFunctions(), modelFunctions(),
 	} {
 		maps.Copy(all, family)
 	}

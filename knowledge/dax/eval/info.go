@@ -204,6 +204,41 @@ func viewRelationships() view {
 	}
 }
 
+func columnStatistics() view {
+	return view{
+		columns: []string{"Table Name", "Column Name", "Min", "Max", "Cardinality", "Max Length"},
+		rows: func(q *query, add func(map[string]any)) {
+			for _, t := range q.e.tables {
+				for _, c := range t.columns {
+					if q.hidden[t] || q.hiddenColumns[c] || c.data == nil {
+						continue
+					}
+					var low, high value.Value
+					longest, ids := 0, distinctIDs(c, q.visible(t))
+					for _, id := range ids {
+						v := c.data.Values()[id]
+						if v.IsBlank() {
+							continue
+						}
+						if low.IsBlank() || value.Order(v, low) < 0 {
+							low = v
+						}
+						if high.IsBlank() || value.Order(v, high) > 0 {
+							high = v
+						}
+						longest = max(longest, len([]rune(v.Str())))
+					}
+					cells := map[string]any{"Table Name": t.name, "Column Name": c.name, "Cardinality": len(ids), "Min": low.String(), "Max": high.String()}
+					if c.data.Kind == value.Text {
+						cells["Max Length"] = longest
+					}
+					add(cells)
+				}
+			}
+		},
+	}
+}
+
 func directionWord(both bool) string {
 	if both {
 		return "BothDirections"

@@ -91,7 +91,7 @@ func (c *compiler) in(s *scope, x *dax.Binary) node {
 		c.fail(x, Invalid, "The table after IN must have as many columns as there are values before it.")
 	}
 	literal, list := x.Y.(*dax.TableConstructor)
-	fixed := list && c.steadyRows(s, literal)
+	fixed := list && steadyRows(literal)
 	var set map[string]struct{} // of the rows of last, which a variable gives again and again
 	var last *relation
 	return node{steady: steady && fixed, scalar: func(e *env) value.Value {
@@ -110,15 +110,17 @@ func (c *compiler) in(s *scope, x *dax.Binary) node {
 	}}
 }
 
-// steadyRows says whether a table constructor holds only constants.
-func (c *compiler) steadyRows(s *scope, x *dax.TableConstructor) bool {
+// steadyRows says whether a table constructor holds only literals.
+func steadyRows(x *dax.TableConstructor) bool {
 	for _, row := range x.Rows {
 		items := []dax.Expr{row}
 		if t, ok := row.(*dax.Tuple); ok {
 			items = t.Items
 		}
 		for _, item := range items {
-			if !c.scalarNode(s, item).steady {
+			switch item.(type) {
+			case *dax.Number, *dax.Text, *dax.Date, *dax.Bool:
+			default:
 				return false
 			}
 		}

@@ -35,6 +35,7 @@ type query struct {
 
 	propagated map[propagation]*column.Rows
 	remembered int
+	compiled   int // expressions so far
 
 	items map[*itemDef]*calculationItem // that were used
 }
@@ -90,6 +91,34 @@ func (q *query) visible(t *table) *column.Rows {
 		q.whole[t] = rows
 	}
 	return rows
+}
+
+// valuesOf is the values of a column in any row that the person may see, and
+// perhaps some that no row has.
+func (q *query) valuesOf(c *modelColumn) []int32 {
+	if q.allowed[c.table] != nil {
+		return distinctIDs(c, q.visible(c.table))
+	}
+	ids := make([]int32, len(c.data.Values()))
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	return ids
+}
+
+// find is the number of a value of a column, where a row that the person may see
+// can have it.
+func (q *query) find(c *modelColumn, v value.Value) (int32, bool) {
+	id, ok := c.data.Find(v)
+	if !ok || q.allowed[c.table] == nil {
+		return id, ok
+	}
+	for _, row := range c.data.RowsOf(id) {
+		if int(row) < c.table.size() && q.visible(c.table).Has(row) {
+			return id, true
+		}
+	}
+	return 0, false
 }
 
 // table is a table by name, nil where there is none.

@@ -37,7 +37,7 @@ import (
 //	                                  or: fails KIND LINE:COLUMN part of the message
 //
 // Tables without rows below a model's name belong to it until the file ends. A
-// blank cell is -, an empty text "".
+// blank cell is -, an empty text "", and a bar in text is shown as /.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.test")
@@ -305,7 +305,7 @@ func show(cell any) string {
 		if v == "" {
 			return `""`
 		}
-		return v
+		return strings.ReplaceAll(v, "|", "/")
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 			return strconv.FormatFloat(v, 'f', 1, 64)

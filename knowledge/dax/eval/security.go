@@ -71,13 +71,13 @@ func (q *query) allowedBy(roles []*knowledge.Role, t *table) *column.Rows {
 func (q *query) admit(set *column.Bitmap, role *knowledge.Role, t *table, rule string) {
 	x, err := dax.ParseExpr(rule)
 	if err != nil {
-		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be read: %s", role.Name, t.name, err)
+		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be read: %s", role.Name, t.name, reason(err))
 	}
 	sc := q.schema(t)
 	c := &compiler{q: q}
 	var cond scalar
 	if err := q.e.try(func() { cond = c.scalarOf((*scope)(nil).row(sc), x) }); err != nil {
-		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be used: %s", role.Name, t.name, err)
+		fail(Invalid, "The rule of the role '%s' on the table '%s' cannot be used: %s", role.Name, t.name, reason(err))
 	}
 	rows := make([]int32, t.size())
 	for i := range rows {

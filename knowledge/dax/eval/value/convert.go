@@ -147,7 +147,7 @@ func Convert(v Value, to Kind) (Value, error) {
 	case Double:
 		return OfDouble(f), nil
 	case Date:
-		return OfSerial(f), nil
+		return dated(f)
 	}
 	return v, nil
 }

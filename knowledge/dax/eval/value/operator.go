@@ -98,9 +98,17 @@ func arithmetic(op byte, a, b Value) (Value, error) {
 		return OfDouble(f), nil
 	}
 	if a.kind == Date || b.kind == Date {
-		return OfSerial(f), nil
+		return dated(f)
 	}
 	return OfDouble(f), nil
+}
+
+// dated is the date with that serial number, where there is one.
+func dated(serial float64) (Value, error) {
+	if serial >= MinSerial && serial < MaxSerial {
+		return OfSerial(serial), nil
+	}
+	return Value{}, errorf("The result is not a date between the years 1 and 9999.")
 }
 
 func exact(k Kind) bool { return k == Int || k == Decimal }
@@ -188,7 +196,7 @@ func Neg(v Value) (Value, error) {
 	case Int, Decimal:
 		return Value{kind: n.kind, n: -n.n}, nil
 	case Date:
-		return OfSerial(-n.Float()), nil
+		return dated(-n.Float())
 	}
 	return OfDouble(-n.Float()), nil
 }

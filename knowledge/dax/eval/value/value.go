@@ -91,6 +91,12 @@ const dayMillis = 24 * 60 * 60 * 1000
 // epochUnixDays is the number of days from 1899-12-30 to 1970-01-01.
 const epochUnixDays = 25569
 
+// The first and the last day that a date can have, as serial numbers.
+const (
+	MinSerial = -693593 // 0001-01-01
+	MaxSerial = 2958466 // the day after 9999-12-31
+)
+
 // Serial is the number of days from 1899-12-30 to the clock reading of t.
 func Serial(t time.Time) float64 {
 	t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
