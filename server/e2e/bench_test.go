@@ -220,6 +220,9 @@ func TestFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log("\n" + b.String())
+	if d.ReadyIn > 15*time.Second {
+		t.Errorf("the demo was ready after %v, want 15 s at most", d.ReadyIn)
+	}
 	if ratio := median[0].perSecond / median[1].perSecond; ratio < 0.25 {
 		t.Errorf("a guarded call reaches %.2f of bare mcp-go, want 0.25 at least", ratio)
 	}
