@@ -19,13 +19,7 @@ func (q *query) secure() {
 	}
 	// Rules are compiled before anything is hidden: a rule may use what its
 	// readers do not see.
-	own := map[*table]*column.Rows{}
-	for _, t := range q.e.tables {
-		if rows := q.allowedBy(roles, t); rows != nil {
-			own[t] = rows
-		}
-	}
-	q.allowed = q.spread(own)
+	q.allowed = q.allowedBy(roles)
 	q.hidden, q.hiddenColumns = q.e.hide(roles)
 	q.measures = map[string]*measure{} // they were compiled while nothing was hidden
 	q.schemas = map[*table]*schema{}
@@ -46,24 +40,49 @@ func (q *query) roles() []*knowledge.Role {
 	return roles
 }
 
-// allowedBy is the rows of t that the rules of one of the roles let through; nil
-// where a role has no rule for t, so that all of it can be seen. A role that
-// hides the table shows none of its rows either.
-func (q *query) allowedBy(roles []*knowledge.Role, t *table) *column.Rows {
-	set := column.NewBitmap(t.size())
-	for _, role := range roles {
-		var rule string
-		for _, p := range role.Tables {
-			if knowledge.Fold(p.Table) == knowledge.Fold(t.name) {
-				rule = p.Filter
+// allowedBy is the rows of each table that one of the roles shows; tables of
+// which a role shows everything are not in it. Each role is spread over the
+// relationships by itself: somebody in a role on products and in another on
+// countries sees the sales of those products and those of those countries.
+func (q *query) allowedBy(roles []*knowledge.Role) map[*table]*column.Rows {
+	allowed := map[*table]*column.Rows{}
+	for i, role := range roles {
+		own := q.rules(role)
+		for _, t := range q.e.tables {
+			rows := q.securedRows(own, t, nil, nil)
+			switch before := allowed[t]; {
+			case rows == nil:
+				delete(allowed, t)
+			case i == 0:
+				allowed[t] = rows
+			case before != nil:
+				allowed[t] = before.Or(rows)
 			}
 		}
-		if rule == "" {
-			return nil
-		}
-		q.admit(set, role, t, rule)
 	}
-	return set.Rows()
+	return allowed
+}
+
+// rules is the rows that each rule of a role lets through.
+func (q *query) rules(role *knowledge.Role) map[*table]*column.Rows {
+	own := map[*table]*column.Rows{}
+	for _, p := range role.Tables {
+		t := q.e.byName[knowledge.Fold(p.Table)]
+		switch {
+		case p.Filter == "":
+			continue
+		case t == nil:
+			fail(Invalid, "The role '%s' has a rule on the table '%s', which does not exist.", role.Name, p.Table)
+		}
+		set := column.NewBitmap(t.size())
+		q.admit(set, role, t, p.Filter)
+		rows := set.Rows()
+		if own[t] != nil {
+			rows = rows.And(own[t])
+		}
+		own[t] = rows
+	}
+	return own
 }
 
 // admit adds the rows of t for which a rule is true. A rule that cannot be read
@@ -92,21 +111,12 @@ func (q *query) admit(set *column.Bitmap, role *knowledge.Role, t *table, rule s
 	})
 }
 
-// spread follows the active relationships: a row of the many side is visible
-// where the row that it lands on is. Rules flow the other way too where the
-// relationship says so.
-func (q *query) spread(own map[*table]*column.Rows) map[*table]*column.Rows {
-	allowed := map[*table]*column.Rows{}
-	for _, t := range q.e.tables {
-		if rows := q.securedRows(own, t, nil, nil); rows != nil {
-			allowed[t] = rows
-		}
-	}
-	return allowed
-}
-
-// securedRows is the visible rows of t, asked for over a relationship; nil for
-// all of them.
+// securedRows is the rows of t that the rules of a role let through, their own
+// and those that reach it; nil for all of them. A row of the many side is visible
+// where the row that it lands on is; rules flow the other way too where the
+// relationship says so. Only active relationships carry them. The rows are asked
+// for over a relationship, which is not followed back, from the tables on the
+// path.
 func (q *query) securedRows(own map[*table]*column.Rows, t *table, over *relationship, path []*table) *column.Rows {
 	for _, before := range path {
 		if before == t {

@@ -99,6 +99,20 @@ func (r *Rows) enumerate() []int32 {
 	return list
 }
 
+// Or is the rows in either set.
+func (r *Rows) Or(s *Rows) *Rows {
+	if r.all || s.all {
+		return All(r.n)
+	}
+	b := NewBitmap(r.n)
+	for _, set := range []*Rows{r, s} {
+		for _, row := range set.List() {
+			b.Add(row)
+		}
+	}
+	return b.Rows()
+}
+
 // And is the rows in both sets.
 func (r *Rows) And(s *Rows) *Rows {
 	switch {
