@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
+	"github.com/pbmb/pbmb/policies/cerbos/cerbostest"
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/server/demo"
 	"github.com/pbmb/pbmb/sync/sample"
@@ -34,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	postgrestest.Main(m)
 }
 
 func options(data, readyFile string, out io.Writer) demo.Options {
@@ -139,9 +141,9 @@ func nothing(context.Context, config.Config) error { return nil }
 // waitFor waits for what other processes do, which nothing tells.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !condition(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 60 s for %s", what)
+			t.Fatalf("waited 2 minutes for %s", what)
 		}
 	}
 }
@@ -397,6 +399,76 @@ func TestRunSaysWhatIsInTheWay(t *testing.T) {
 				t.Errorf("still running: %v", left)
 			}
 		})
+	}
+}
+
+// OPS-04
+func TestRunFromAFolderThatIsClosedToOthers(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root runs its programs as somebody else")
+	}
+	closed := t.TempDir()
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(cerbostest.Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(closed, "cerbos")
+	if err := os.WriteFile(name, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := newData(t)
+	o := options(data, "", io.Discard)
+	o.Getenv = func(variable string) string { return map[string]string{"PBMB_CERBOS": name}[variable] }
+	ctx, cancel := context.WithCancel(t.Context())
+	reached := parts(nothing)
+	reached.Fill = func(context.Context, config.Config, *sample.Tenant) ([]demo.Person, error) {
+		cancel()
+		return nil, nil
+	}
+	if err := demo.Run(ctx, o, reached); err != nil {
+		t.Error(err)
+	}
+	if ctx.Err() == nil {
+		t.Error("it never came up")
+	}
+}
+
+// OPS-04
+func TestRunStartsNoProgramWhereTheEnvironmentNamesThem(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.NewEmpty(t)
+	environment := map[string]string{
+		"DATABASE_URL_MIGRATOR": db.URL(postgres.Migrator),
+		"DATABASE_URL_API":      db.URL(postgres.API),
+		"DATABASE_URL_WORKER":   db.URL(postgres.Worker),
+		"CERBOS_ADDRESS":        cerbostest.Start(t),
+	}
+	data := newData(t)
+	o := options(data, "", io.Discard)
+	o.Getenv = func(name string) string { return environment[name] }
+	ctx, cancel := context.WithCancel(t.Context())
+	observed := parts(func(ctx context.Context, c config.Config) error {
+		if c.DatabaseAPI != environment["DATABASE_URL_API"] || c.DatabaseWorker != environment["DATABASE_URL_WORKER"] || c.CerbosAddress != environment["CERBOS_ADDRESS"] {
+			t.Errorf("it uses %s, %s and %s instead", c.DatabaseAPI, c.DatabaseWorker, c.CerbosAddress)
+		}
+		if version, err := postgres.Version(ctx, db.API()); err != nil || version != postgres.Expected() {
+			t.Errorf("the database is at version %d, %v, want %d", version, err, postgres.Expected())
+		}
+		return nil
+	})
+	observed.Fill = func(context.Context, config.Config, *sample.Tenant) ([]demo.Person, error) {
+		if started := programsOf(t, data); len(started) > 0 {
+			t.Errorf("started: %v", started)
+		}
+		cancel()
+		return nil, nil
+	}
+	if err := demo.Run(ctx, o, observed); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -284,6 +284,10 @@ func findCerbos(getenv func(string) string) (string, error) {
 // reachable is a path of the program that its account can reach. Where that is
 // not the one it was found under, as in a checkout below /root, it is copied.
 func (p *programs) reachable(program string) (string, error) {
+	program, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return "", err
+	}
 	if p.data.account.Reaches(program) == nil {
 		return program, nil
 	}
