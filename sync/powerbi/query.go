@@ -70,7 +70,8 @@ func (c *Client) ExecuteQuery(ctx context.Context, token, datasetID, dax string)
 
 // cut reports whether an error says that the answer reached Power BI's size.
 func cut(message string) bool {
-	return strings.HasPrefix(message, "More than ") && strings.Contains(message, "in a query result")
+	return strings.HasPrefix(message, "More than ") && strings.Contains(message, "in a query result") ||
+		strings.HasPrefix(message, "Results exceed ")
 }
 
 // A reader takes an answer apart token by token, since only so the order of the
