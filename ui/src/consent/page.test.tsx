@@ -108,6 +108,16 @@ test("a client at a website gets no such warning", async () => {
   expect(screen.queryByText(/a program on this computer/)).toBeNull();
 });
 
+// UI-06
+test("a request that was changed is told, and nothing can be answered", async () => {
+  visit("/consent?tampered=1");
+  serve({ "GET /api/v1/oauth/consent": { status: 400, body: { title: "Bad Request", detail: "The request was changed." } } });
+  render(<ConsentPage />);
+  expect(await screen.findByText("The request was changed.")).toBeTruthy();
+  expect(screen.queryByRole("button", { name: "Allow" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Try again" })).toBeNull();
+});
+
 test("both lists and the person are shown", async () => {
   await open(registered);
   for (const text of ["Run queries under your rights", "Change what your admins have set", "Vera Viewer"]) {

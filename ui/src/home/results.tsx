@@ -1,8 +1,9 @@
+import { useState } from "preact/hooks";
 import { search, type Hit } from "../api/operations";
 import { Loaded } from "../ui/loaded";
 import { Empty } from "../ui/notice";
 import { useLoad } from "../useload";
-import { groupByKind, pieces } from "./groups";
+import { groupByKind, pieces, type Group } from "./groups";
 
 export function Results({ query }: { query: string }) {
   const load = useLoad(() => search(query), query);
@@ -24,22 +25,39 @@ export function Results({ query }: { query: string }) {
               {items.length} found
             </p>
             {groupByKind(items).map((group) => (
-              <section key={group.kind} class="group">
-                <h2>
-                  {group.title} <span class="count">{group.hits.length}</span>
-                </h2>
-                <ul class="plain rows">
-                  {group.hits.map((hit, i) => (
-                    <HitRow key={i} hit={hit} query={query} />
-                  ))}
-                </ul>
-              </section>
+              <GroupSection key={`${group.kind} ${query}`} group={group} query={query} />
             ))}
             {note && <p class="quiet">{note}</p>}
           </>
         )
       }
     </Loaded>
+  );
+}
+
+const most = 8; // hits of a kind at first, so that the other kinds stay in sight
+
+function GroupSection({ group, query }: { group: Group; query: string }) {
+  const [all, setAll] = useState(false);
+  const hits = all ? group.hits : group.hits.slice(0, most);
+  return (
+    <section class="group">
+      <h2>
+        {group.title} <span class="count">{group.hits.length}</span>
+      </h2>
+      <ul class="plain rows">
+        {hits.map((hit, i) => (
+          <HitRow key={i} hit={hit} query={query} />
+        ))}
+      </ul>
+      {hits.length < group.hits.length && (
+        <p class="more">
+          <button type="button" class="small" onClick={() => setAll(true)}>
+            Show all {group.hits.length} {group.title.toLowerCase()}
+          </button>
+        </p>
+      )}
+    </section>
   );
 }
 

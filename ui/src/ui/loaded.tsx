@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { Problem } from "../api/problem";
 import type { Load } from "../useload";
 import { NoPermission, ProblemNotice } from "./notice";
 
@@ -14,8 +15,11 @@ export function Loaded<T>({ load, noPermission, children }: Props<T>) {
   if (load.state === "loading") return <Loading />;
   if (load.state === "done") return <>{children(load.data)}</>;
   if (noPermission && load.problem.status === 403) return <NoPermission>{noPermission}</NoPermission>;
-  return <ProblemNotice problem={load.problem} retry={load.reload} />;
+  return <ProblemNotice problem={load.problem} {...(mayPass(load.problem) && { retry: load.reload })} />;
 }
+
+// mayPass says whether the same request can succeed later: not what was wrong with it.
+const mayPass = ({ status }: Problem) => status === 0 || status === 429 || status >= 500;
 
 // Loading shows itself only when waiting has become noticeable.
 export function Loading() {
