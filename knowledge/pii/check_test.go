@@ -172,6 +172,8 @@ func TestRefusedQueries(t *testing.T) {
 		"EVALUATE { [Broken] }":            "value_measure Sales[Broken]",
 		"EVALUATE { [From elsewhere] }":    "value_measure Sales[From elsewhere]",
 		`DEFINE TABLE Customer = ADDCOLUMNS ( DISTINCT ( Customer[City] ), "m", Customer[Contact List] ) EVALUATE Customer`: "value_measure Customer[Contact List]",
+		// In a model where letter case matters this is the measure.
+		`EVALUATE SELECTCOLUMNS ( ROW ( "contact list", 1 ), "x", [Contact List] )`: "value_measure Customer[Contact List]",
 		// PII-121: the answer could not be told from a marked one.
 		`EVALUATE SELECTCOLUMNS ( Product, "Customer[Email]", Product[Category] )`: "marked Customer[Email]",
 		// PII-126
