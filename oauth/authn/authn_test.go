@@ -157,16 +157,16 @@ func TestWhatEndsCountsAtTheNextRequest(t *testing.T) {
 	if err != nil || len(held) != 1 || held[0].ClientID != client || held[0].Audience != s.Site.URL(protocol.ResourceMCP) {
 		t.Fatal(held, err)
 	}
-	if err := s.Store.EndGrantOf(t.Context(), stranger, held[0].ID, s.Clock.Now()); !errors.Is(err, postgres.ErrNotFound) {
+	if err := s.Store.EndGrant(t.Context(), &policies.Principal{Kind: policies.Person, ID: stranger}, held[0].ID, s.Clock.Now()); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("ending another's grant: %v", err)
 	}
-	if err := s.Store.EndGrantOf(t.Context(), stranger, "unknown", s.Clock.Now()); !errors.Is(err, postgres.ErrNotFound) {
+	if err := s.Store.EndGrant(t.Context(), &policies.Principal{Kind: policies.Person, ID: stranger}, "unknown", s.Clock.Now()); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("ending an unknown grant: %v", err)
 	}
 	if got := s.Call(access); got != http.StatusOK {
 		t.Fatalf("after another's try: %d", got)
 	}
-	if err := s.Store.EndGrantOf(t.Context(), person, held[0].ID, s.Clock.Now()); err != nil {
+	if err := s.Store.EndGrant(t.Context(), &policies.Principal{Kind: policies.Person, ID: person}, held[0].ID, s.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for _, token := range []string{access, second} {
@@ -179,6 +179,11 @@ func TestWhatEndsCountsAtTheNextRequest(t *testing.T) {
 	}
 	if got := s.Call(other); got != http.StatusOK {
 		t.Errorf("another's: %d", got)
+	}
+	var audited string
+	s.DB.QueryRow("select string_agg(action || ' ' || outcome, ', ' order by id) from audit_event where principal_id = $1", []any{person}, &audited)
+	if want := "sign_in allow, allow_client allow, end_grant allow"; audited != want {
+		t.Errorf("audited %q, want %q", audited, want)
 	}
 	s.DB.Exec("delete from role_assignment where kind = 'tenant'")
 	if got := s.Call(other); got != http.StatusForbidden {

@@ -30,7 +30,7 @@ const maxBody = 32 << 10
 // Grants checks, allows and denies authorization requests; see [provider.Provider].
 type Grants interface {
 	Authorization(ctx context.Context, rawQuery string) (*provider.Authorization, error)
-	Allow(ctx context.Context, a *provider.Authorization, personID string) (redirectTo string, err error)
+	Allow(ctx context.Context, a *provider.Authorization, by *policies.Principal) (redirectTo string, err error)
 	Deny(a *provider.Authorization) (redirectTo string)
 }
 
@@ -162,7 +162,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	redirectTo := h.grants.Deny(a)
 	if *answer.Allow {
 		var err error
-		if redirectTo, err = h.grants.Allow(r.Context(), a, p.ID); err != nil {
+		if redirectTo, err = h.grants.Allow(r.Context(), a, p); err != nil {
 			h.unavailable(w, r, err)
 			return
 		}
@@ -188,6 +188,9 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request, query string) 
 	case err != nil:
 		h.unavailable(w, r, err)
 		return nil, nil, false
+	}
+	if known, ok := policies.FromContext(r.Context()); ok {
+		p.Address = known.Address // the gate knows it
 	}
 	rawQuery, err := h.signer.Verify(query, p.ID)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
+	"github.com/pbmb/pbmb/policies"
 )
 
 func TestMain(m *testing.M) { postgrestest.Main(m) }
@@ -220,7 +221,7 @@ func TestEachAllowIsAGrantUnderOneConsent(t *testing.T) {
 	}
 	var person string
 	s.DB.QueryRow("select id from person where email = 'viewer@sample.example'", nil, &person)
-	if err := s.Store.EndConsent(t.Context(), person, a, s.Clock.Now()); err != nil {
+	if err := s.Store.EndConsent(t.Context(), &policies.Principal{Kind: policies.Person, ID: person}, a, s.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/policies"
 )
 
 // authorizationParameters are those of an authorization request that mean
@@ -149,7 +150,7 @@ func (p *Provider) Touch(ctx context.Context, a *Authorization) error {
 
 // Allow records that a person lets the client in, and returns the address that
 // takes the code to it.
-func (p *Provider) Allow(ctx context.Context, a *Authorization, personID string) (redirectTo string, err error) {
+func (p *Provider) Allow(ctx context.Context, a *Authorization, by *policies.Principal) (redirectTo string, err error) {
 	request := fosite.NewAuthorizeRequest()
 	request.Client = asFosite(a.Client)
 	request.ResponseTypes = fosite.Arguments{"code"}
@@ -164,7 +165,7 @@ func (p *Provider) Allow(ctx context.Context, a *Authorization, personID string)
 	request.RequestedScope, request.GrantedScope = a.Scopes, a.Scopes
 	request.RequestedAudience, request.GrantedAudience = fosite.Arguments{a.Resource}, fosite.Arguments{a.Resource}
 
-	response, err := p.fosite.NewAuthorizeResponse(ctx, request, &session{personID: personID})
+	response, err := p.fosite.NewAuthorizeResponse(ctx, request, &session{personID: by.ID, allowedBy: by})
 	if err != nil {
 		return "", p.refuse(ctx, "authorization_code", err)
 	}

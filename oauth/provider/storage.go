@@ -14,6 +14,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/policies"
 )
 
 // storage shows fosite the store as it wants to see it. There is no session
@@ -61,7 +62,10 @@ func asFositeError(err error) error {
 
 // session is what fosite carries from a grant to a token: whose it is. Expiry
 // is the store's business, by its own clock.
-type session struct{ personID string }
+type session struct {
+	personID  string
+	allowedBy *policies.Principal // of an Allow under way
+}
 
 func (s *session) SetExpiresAt(fosite.TokenType, time.Time)       {}
 func (s *session) GetExpiresAt(fosite.TokenType) (zero time.Time) { return zero }
@@ -134,7 +138,8 @@ func request(g *store.Grant, at time.Time) *fosite.Request {
 
 func (s *storage) CreateAuthorizeCodeSession(ctx context.Context, digest string, r fosite.Requester) error {
 	now := s.now()
-	return asFositeError(s.in(ctx).Authorize(ctx, &store.Code{
+	by := r.GetSession().(*session).allowedBy
+	return asFositeError(s.in(ctx).Authorize(ctx, by, &store.Code{
 		Grant: store.Grant{
 			ID: r.GetID(), ClientID: r.GetClient().GetID(), PersonID: r.GetSession().GetSubject(),
 			Scopes: r.GetGrantedScopes(), Audience: r.GetGrantedAudience()[0],

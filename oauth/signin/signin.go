@@ -61,6 +61,8 @@ type Config struct {
 
 	Dev *Dev // nil where the dev sign-in is shut
 
+	Address func(*http.Request) string // the client's, for the audit; may be nil
+
 	Now func() time.Time
 	Log *slog.Logger
 }
@@ -149,7 +151,11 @@ func (h *Handler) startSession(w http.ResponseWriter, r *http.Request, in store.
 	if in.Vouching != "" {
 		s.Provider = in.Vouching
 	}
-	caller, err := h.Store.SignIn(r.Context(), in, s, store.SignInOptions{RefuseDevAccounts: h.Dev == nil})
+	opt := store.SignInOptions{RefuseDevAccounts: h.Dev == nil}
+	if h.Address != nil {
+		opt.Address = h.Address(r)
+	}
+	caller, err := h.Store.SignIn(r.Context(), in, s, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pbmb/pbmb/internal/audit"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/oauth/store/db"
+	"github.com/pbmb/pbmb/policies"
 )
 
 // A Grant is one Allow: one person let one client in, at one resource. Whether
@@ -55,17 +57,23 @@ const (
 	WhyRevoked      = "revoked by an admin"
 )
 
-// Authorize records an Allow: the person's consent to the client where none
-// stands, a new grant under it, and the code that buys its first tokens.
-func (s *Store) Authorize(ctx context.Context, c *Code, digest []byte) error {
+// Authorize records an Allow by a person: their consent to the client where
+// none stands, a new grant under it, and the code that buys its first tokens.
+func (s *Store) Authorize(ctx context.Context, by *policies.Principal, c *Code, digest []byte) error {
 	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
 		if err := insertGrant(ctx, q, &c.Grant, c.RequestedAt); err != nil {
 			return err
 		}
-		return q.InsertCode(ctx, db.InsertCodeParams{
+		if err := q.InsertCode(ctx, db.InsertCodeParams{
 			Digest: digest, GrantID: c.ID, RedirectUri: c.RedirectURI, Challenge: c.Challenge,
 			At: c.RequestedAt, ExpiresAt: c.ExpiresAt,
+		}); err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, by, audit.Event{
+			Action: "allow_client", Outcome: audit.Allow, Element: c.ClientID,
+			Detail: map[string]any{"grant": c.ID, "scopes": c.Scopes, "resource": c.Audience},
 		})
 	})
 	if err != nil {
@@ -159,12 +167,23 @@ func (s *Store) spend(ctx context.Context, grantID string, update func(*db.Queri
 	return nil
 }
 
-// RevokeGrant ends a grant, with everything that was issued under it; a grant
-// that has ended stays as it was.
+// RevokeGrant ends a grant, with everything that was issued under it, on
+// nobody's behalf; a grant that has ended stays as it was.
 func (s *Store) RevokeGrant(ctx context.Context, id, why string, at time.Time) error {
-	_, err := s.q.RevokeGrant(ctx, db.RevokeGrantParams{ID: id, Why: &why, At: &at})
-	if err != nil && !isNotFound(err) {
-		return fmt.Errorf("ending a grant: %w", postgres.Translate(err))
+	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		g, err := s.q.WithTx(tx).RevokeGrant(ctx, db.RevokeGrantParams{ID: id, Why: &why, At: &at})
+		if isNotFound(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, &policies.Principal{Kind: policies.System, ID: "oauth", Via: policies.ViaSystem}, audit.Event{
+			Action: "revoke_grant", Outcome: audit.Deny, Element: g.ID, Reason: why,
+			Detail: map[string]any{"client": g.ClientID, "person": g.PersonID},
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("ending a grant: %w", err)
 	}
 	return nil
 }
@@ -213,38 +232,50 @@ func (s *Store) GrantsOf(ctx context.Context, personID string) ([]HeldGrant, err
 	return held, nil
 }
 
-// EndGrantOf ends a grant of this person. Another person's grant, like an
+// EndGrant ends a grant of the caller's own. Another person's grant, like an
 // unknown or ended one, is [postgres.ErrNotFound].
-func (s *Store) EndGrantOf(ctx context.Context, personID, grantID string, at time.Time) error {
+func (s *Store) EndGrant(ctx context.Context, by *policies.Principal, grantID string, at time.Time) error {
 	why := WhyEnded
-	n, err := s.q.EndGrantOf(ctx, db.EndGrantOfParams{ID: grantID, PersonID: personID, Why: &why, At: &at})
-	if err != nil {
-		return fmt.Errorf("ending a grant: %w", postgres.Translate(err))
-	}
-	if n == 0 {
-		return fmt.Errorf("ending a grant: %w", postgres.ErrNotFound)
-	}
-	return nil
-}
-
-// EndConsent ends a person's consent to a client with all grants under it.
-func (s *Store) EndConsent(ctx context.Context, personID, clientID string, at time.Time) error {
-	why := WhyConsentEnded
 	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
-		q := s.q.WithTx(tx)
-		// The consent first: an Allow that is under way holds its row, and what
-		// it adds has to be seen by the second statement.
-		n, err := q.EndConsent(ctx, db.EndConsentParams{PersonID: personID, ClientID: clientID, At: &at})
+		n, err := s.q.WithTx(tx).EndGrantOf(ctx, db.EndGrantOfParams{ID: grantID, PersonID: by.ID, Why: &why, At: &at})
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return postgres.ErrNotFound
 		}
-		_, err = q.EndGrantsOfConsent(ctx, db.EndGrantsOfConsentParams{
-			PersonID: personID, ClientID: clientID, Why: &why, At: &at,
+		return audit.Write(ctx, tx, by, audit.Event{Action: "end_grant", Outcome: audit.Allow, Element: grantID})
+	})
+	if err != nil {
+		return fmt.Errorf("ending a grant: %w", err)
+	}
+	return nil
+}
+
+// EndConsent ends the caller's consent to a client with all grants under it.
+// One that does not stand is [postgres.ErrNotFound].
+func (s *Store) EndConsent(ctx context.Context, by *policies.Principal, clientID string, at time.Time) error {
+	why := WhyConsentEnded
+	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		q := s.q.WithTx(tx)
+		// The consent first: an Allow that is under way holds its row, and what
+		// it adds has to be seen by the second statement.
+		n, err := q.EndConsent(ctx, db.EndConsentParams{PersonID: by.ID, ClientID: clientID, At: &at})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return postgres.ErrNotFound
+		}
+		ended, err := q.EndGrantsOfConsent(ctx, db.EndGrantsOfConsentParams{
+			PersonID: by.ID, ClientID: clientID, Why: &why, At: &at,
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, by, audit.Event{
+			Action: "end_consent", Outcome: audit.Allow, Element: clientID, Detail: map[string]any{"grants": ended},
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("ending a consent: %w", err)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pbmb/pbmb/internal/audit"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/oauth/store/db"
+	"github.com/pbmb/pbmb/policies"
 )
 
 // The providers that the product itself gives a name.
@@ -57,6 +59,7 @@ type NewSession struct {
 // SignInOptions are the conditions of [Store.SignIn].
 type SignInOptions struct {
 	RefuseDevAccounts bool
+	Address           string // the browser's, for the audit
 }
 
 // SignIn makes a session for the person of this account, whom it adds where
@@ -70,8 +73,13 @@ func (s *Store) SignIn(ctx context.Context, in SignIn, session NewSession, opt S
 	var caller *Caller
 	attempt := func() error {
 		return postgres.Tx(ctx, s.begin, func(tx pgx.Tx) (err error) {
-			caller, err = signIn(ctx, s.Within(tx), in, session, opt)
-			return err
+			if caller, err = signIn(ctx, s.Within(tx), in, session, opt); err != nil {
+				return err
+			}
+			return audit.Write(ctx, tx, &policies.Principal{
+				Kind: policies.Person, ID: caller.PersonID, Name: caller.Name, Via: policies.ViaBrowser,
+				Credential: caller.Credential, Address: opt.Address,
+			}, audit.Event{Action: "sign_in", Outcome: audit.Allow, Element: session.Provider})
 		})
 	}
 	err := attempt()

@@ -97,7 +97,14 @@ func (s *Store) BindFirstAdmin(ctx context.Context, first FirstAdmin, at time.Ti
 			{Role: policies.RoleAdmin, Kind: ToPerson, Subject: first.Email, By: "setup"},
 			{Role: policies.RoleViewer, Kind: ToTenant, By: "setup"},
 		} {
-			if _, err := assignRole(ctx, q, a, at); err != nil {
+			id, err := assignRole(ctx, q, a, at)
+			if err != nil {
+				return err
+			}
+			setup := &policies.Principal{Kind: policies.Setup, ID: "setup", Via: policies.ViaBrowser}
+			if err := auditAssignment(ctx, tx, setup, "assign_role", StandingAssignment{
+				ID: id, Role: a.Role, Kind: string(a.Kind), Subject: a.Subject,
+			}); err != nil {
 				return err
 			}
 		}

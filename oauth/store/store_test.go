@@ -215,7 +215,7 @@ func TestAdminAndPIIReaderGoToPeopleAndGroupsOnly(t *testing.T) {
 	}
 }
 
-// TENANT-01, TENANT-05, SETUP-26
+// TENANT-01, TENANT-05, SETUP-25, SETUP-26
 func TestFirstAdminAndTenantAreOneTransaction(t *testing.T) {
 	f := newFixture(t)
 	first := store.FirstAdmin{Email: "ada@sample.example", TenantID: oauthtest.TenantID, Mock: true}
@@ -243,7 +243,7 @@ func TestFirstAdminAndTenantAreOneTransaction(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if won != 1 || f.rows("deployment_tenant") != 1 || f.rows("role_assignment") != 2 {
+	if won != 1 || f.rows("deployment_tenant") != 1 || f.rows("role_assignment") != 2 || f.rows("audit_event") != 2 {
 		t.Errorf("%d won, %d bindings, %d assignments", won, f.rows("deployment_tenant"), f.rows("role_assignment"))
 	}
 	binding, err := f.Binding(t.Context())

@@ -19,6 +19,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
 	"github.com/pbmb/pbmb/oauth/token"
+	"github.com/pbmb/pbmb/policies"
 )
 
 func TestMain(m *testing.M) { postgrestest.Main(m) }
@@ -261,6 +262,11 @@ func TestReusedRefreshTokenEndsItsGrantAlone(t *testing.T) {
 	}
 	if a := s.Refresh(client, second.Field("refresh_token")); a.Field("error") != "invalid_grant" {
 		t.Errorf("the successor: %d %s", a.Status, a.Body)
+	}
+	var why string
+	s.DB.QueryRow("select reason from audit_event where action = 'revoke_grant'", nil, &why)
+	if why != "reuse" {
+		t.Errorf("audited: %q", why)
 	}
 	for name, access := range map[string]string{"first": access0, "second": access1, "third": second.Field("access_token")} {
 		if got := s.Call(access); got != http.StatusUnauthorized {
@@ -581,7 +587,7 @@ func TestTokenIsNotOlderThanItsConsent(t *testing.T) {
 	}
 	var person string
 	s.DB.QueryRow("select person_id from oauth_consent", nil, &person)
-	if err := s.Store.EndConsent(t.Context(), person, client, s.Clock.Now()); err != nil {
+	if err := s.Store.EndConsent(t.Context(), &policies.Principal{Kind: policies.Person, ID: person}, client, s.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Call(access); got != http.StatusUnauthorized {
