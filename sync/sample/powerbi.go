@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,13 +62,7 @@ func (t *Tenant) mountPowerBI(mux *http.ServeMux) {
 
 // handlePowerBI mounts a handler behind the check of the token.
 func (t *Tenant) handlePowerBI(mux *http.ServeMux, pattern, root string, h func(http.ResponseWriter, *http.Request, caller)) {
-	var method, path string
-	for i := range pattern {
-		if pattern[i] == ' ' {
-			method, path = pattern[:i], pattern[i+1:]
-			break
-		}
-	}
+	method, path, _ := strings.Cut(pattern, " ")
 	mux.HandleFunc(method+" "+root+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("RequestId", uuid.NewString())
 		c, state := t.bearer(r, PowerBIAudience)
