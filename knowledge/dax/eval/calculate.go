@@ -254,7 +254,7 @@ func (c *compiler) isTable(s *scope, x dax.Expr) bool {
 	case *dax.TableConstructor:
 		return true
 	case *dax.Name:
-		if b, _ := s.find(x.Value); b != nil && !x.Quoted {
+		if b := s.find(x.Value); b != nil && !x.Quoted {
 			if b.expr != nil {
 				return c.isTable(b.scope, b.expr)
 			}
@@ -387,7 +387,7 @@ func (c *compiler) mentions(s *scope, x dax.Expr, col *modelColumn) bool {
 		case *dax.Ref:
 			found = found || n.HasTable && knowledge.Fold(n.Name) == col.folded
 		case *dax.Name:
-			if b, _ := s.find(n.Value); b != nil && b.expr != nil {
+			if b := s.find(n.Value); b != nil && b.expr != nil {
 				found = true
 			}
 		}
@@ -444,7 +444,7 @@ func (c *compiler) tryTable(s *scope, x dax.Expr) *table {
 	case *dax.Paren:
 		return c.tryTable(s, x.X)
 	case *dax.Name:
-		if b, _ := s.find(x.Value); b != nil && !x.Quoted {
+		if b := s.find(x.Value); b != nil && !x.Quoted {
 			if b.expr != nil {
 				b.uses++
 				return c.tryTable(b.scope, b.expr)

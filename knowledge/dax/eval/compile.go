@@ -101,11 +101,10 @@ type scope struct {
 
 // A binding is what a variable or parameter stands for.
 type binding struct {
-	node   node
-	uses   int
-	expr   dax.Expr // of a parameter by expression
-	scope  *scope   // where expr stands
-	silent bool
+	node  node
+	uses  int
+	expr  dax.Expr // of a parameter by expression
+	scope *scope   // where expr stands
 }
 
 func (s *scope) row(sc *schema) *scope {
@@ -238,8 +237,8 @@ func constant(v value.Value) node {
 // nameRef is a name alone: a parameter, a variable or a table.
 func (c *compiler) nameRef(s *scope, x *dax.Name) node {
 	if !x.Quoted {
-		if b, at := s.find(x.Value); b != nil {
-			return c.bound(b, at, s)
+		if b := s.find(x.Value); b != nil {
+			return c.bound(b, s)
 		}
 	}
 	t := c.tableNamed(x, x.Value)
@@ -247,18 +246,18 @@ func (c *compiler) nameRef(s *scope, x *dax.Name) node {
 }
 
 // find looks a variable or parameter up.
-func (s *scope) find(name string) (*binding, *scope) {
+func (s *scope) find(name string) *binding {
 	name = knowledge.Fold(name)
 	for ; s != nil; s = s.outer {
 		if s.bound != nil && s.name == name {
-			return s.bound, s
+			return s.bound
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // bound is the use of a variable or parameter.
-func (c *compiler) bound(b *binding, _, at *scope) node {
+func (c *compiler) bound(b *binding, at *scope) node {
 	b.uses++
 	if b.expr != nil {
 		return c.any(b.scope.within(at), b.expr)
@@ -322,7 +321,7 @@ func (c *compiler) columnOrMeasure(s *scope, x *dax.Ref) node {
 		}
 		c.fail(x, UnknownName, "The value for '%s' cannot be determined. Either the column doesn't exist, or there is no current row for this column.", x.Name)
 	}
-	if b, _ := s.find(x.Table); b != nil && !x.Quoted {
+	if b := s.find(x.Table); b != nil && !x.Quoted {
 		if name, ok := b.expr.(*dax.Name); ok {
 			// A parameter that stands for a table: T[c] is a column of that table.
 			return c.columnOrMeasure(s, &dax.Ref{Span: x.Span, Table: name.Value, HasTable: true, Quoted: true, Name: x.Name})
@@ -334,7 +333,7 @@ func (c *compiler) columnOrMeasure(s *scope, x *dax.Ref) node {
 		if n, ok := c.readNamed(s, x, nil); ok {
 			return n
 		}
-		if b, _ := s.find(x.Table); b != nil {
+		if b := s.find(x.Table); b != nil {
 			c.fail(x, Invalid, "The variable '%s' is a table; name its columns by the table that they come from, or by [%s] alone.", x.Table, x.Name)
 		}
 		c.tableNamed(x, x.Table)
@@ -452,7 +451,7 @@ func (c *compiler) tryColumn(s *scope, x dax.Expr) *modelColumn {
 	case *dax.Paren:
 		return c.tryColumn(s, x.X)
 	case *dax.Name:
-		if b, _ := s.find(x.Value); b != nil && b.expr != nil && !x.Quoted {
+		if b := s.find(x.Value); b != nil && b.expr != nil && !x.Quoted {
 			b.uses++
 			return c.tryColumn(b.scope, b.expr)
 		}
@@ -481,7 +480,7 @@ func (c *compiler) tryColumn(s *scope, x dax.Expr) *modelColumn {
 			return col
 		}
 		name := x.Table
-		if b, _ := s.find(name); b != nil && !x.Quoted {
+		if b := s.find(name); b != nil && !x.Quoted {
 			if alias, ok := b.expr.(*dax.Name); ok {
 				name = alias.Value
 			}

@@ -229,10 +229,13 @@ func extreme(sign int) function {
 
 // countRows is COUNTROWS ( table ).
 func (c *compiler) countRows(s *scope, x *dax.Call) node {
-	if len(x.Args) == 0 {
-		c.fail(x, Unsupported, "COUNTROWS without a table is not supported here.")
+	var t *table
+	if len(x.Args) > 0 {
+		t = c.tryTable(s, x.Args[0])
+	} else if t = c.home; t == nil {
+		c.fail(x, Invalid, "COUNTROWS without a table counts the rows of the table of a measure, and this is no measure.")
 	}
-	if t := c.tryTable(s, x.Args[0]); t != nil {
+	if t != nil {
 		c.q.e.needTable(t)
 		return node{scalar: func(e *env) value.Value {
 			rows := e.filter.rows(e.q, t)

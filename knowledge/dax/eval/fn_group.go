@@ -195,7 +195,7 @@ func (c *compiler) groupBy(s *scope, x *dax.Call) node {
 }
 
 func (c *compiler) currentGroup(s *scope, x *dax.Call) node {
-	b, _ := s.find(currentGroupName)
+	b := s.find(currentGroupName)
 	if b == nil {
 		c.fail(x, Invalid, "CURRENTGROUP can only be used within GROUPBY.")
 	}
