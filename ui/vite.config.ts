@@ -8,5 +8,5 @@ export default defineConfig({
     manifest: true, // for the test of what the first screen loads
     modulePreload: { polyfill: false },
   },
-  test: { environment: "happy-dom" },
+  test: { environment: "happy-dom", testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } },
 });

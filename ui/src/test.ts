@@ -1,6 +1,9 @@
 // What tests of screens share: answers of the API, and the address of the page.
-import { cleanup } from "@testing-library/preact";
+import { cleanup, configure } from "@testing-library/preact";
 import { afterEach, vi } from "vitest";
+
+// A busy machine is no failure.
+configure({ asyncUtilTimeout: 10_000 });
 
 type Answer = { status?: number; body: unknown };
 export type Call = { method: string; path: string; body: unknown };
