@@ -135,6 +135,9 @@ func signIn(ctx context.Context, s *Store, in SignIn, session NewSession, opt Si
 	if len(caller.Roles) == 0 {
 		return nil, ErrNoRole
 	}
+	if _, err := s.q.DeleteExpiredSessions(ctx, session.At); err != nil {
+		return nil, err
+	}
 	caller.Credential, err = s.q.InsertSession(ctx, db.InsertSessionParams{
 		Digest: session.Digest, PersonID: personID, Provider: session.Provider,
 		At: session.At, ExpiresAt: session.ExpiresAt,
