@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -393,14 +395,29 @@ func TestFixedDialsPrivateButNotLocalAddresses(t *testing.T) {
 }
 
 // FETCH-03
+//
+// The variables are read once in a process, so this test has one of its own.
 func TestProxyVariablesAreIgnored(t *testing.T) {
-	proxied := false
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied = true }))
-	defer proxy.Close()
-	for _, v := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
-		t.Setenv(v, proxy.URL)
+	const child = "FETCH_TEST_PROXY"
+	if os.Getenv(child) == "" {
+		proxied := make(chan string, 10)
+		proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { proxied <- r.Method + " " + r.URL.String() }))
+		defer proxy.Close()
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), child+"=1", "NO_PROXY=", "no_proxy=")
+		for _, v := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
+			cmd.Env = append(cmd.Env, v+"="+proxy.URL)
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		select {
+		case saw := <-proxied:
+			t.Errorf("the proxy saw %s", saw)
+		default:
+		}
+		return
 	}
-	t.Setenv("NO_PROXY", "")
 	rec, roots := newServer(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
 	o := rec.options("production")
 	o.RootCAs = roots
@@ -408,12 +425,6 @@ func TestProxyVariablesAreIgnored(t *testing.T) {
 		if got, err := get(c, "https://example.com/"); err != nil || got != "hello" {
 			t.Errorf("%s: got %q, %v", profile, got, err)
 		}
-		if c.Transport == http.DefaultTransport {
-			t.Errorf("%s uses the default transport", profile)
-		}
-	}
-	if proxied {
-		t.Error("the proxy saw a request")
 	}
 	for _, a := range rec.dialed {
 		if a != "93.184.216.34:443" {

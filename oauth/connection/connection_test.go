@@ -44,16 +44,16 @@ func (r refusal) OAuthCode() string { return string(r) }
 
 // A fakeEntra hands out tokens that name their owner, and takes a refresh token once.
 type fakeEntra struct {
-	mu       sync.Mutex
-	n        int
-	now      func() time.Time
-	sent     url.Values // of the last authorize address
-	scopes   [][]string // of the requests for tokens
-	live     map[string]string
-	refused  error // what a refresh answers
-	verify   error
-	holding  chan struct{} // a refresh waits for it, where it is set
-	waiting  chan struct{} // told of each refresh that begins
+	mu      sync.Mutex
+	n       int
+	now     func() time.Time
+	sent    url.Values // of the last authorize address
+	scopes  [][]string // of the requests for tokens
+	live    map[string]string
+	refused error // what a refresh answers
+	verify  error
+	holding chan struct{} // a refresh waits for it, where it is set
+	waiting chan struct{} // told of each refresh that begins
 }
 
 func (e *fakeEntra) AuthorizeURL(redirectURI, state, nonce, challenge string, scopes []string) string {
