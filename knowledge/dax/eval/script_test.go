@@ -40,12 +40,12 @@ import (
 // blank cell is -, an empty text "", and a bar in text is shown as /.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.test")
+	files, err := filepath.Glob("testdata/*.script")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".test"), func(t *testing.T) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".script"), func(t *testing.T) {
 			t.Parallel()
 			runScript(t, file)
 		})
