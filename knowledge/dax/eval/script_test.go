@@ -36,7 +36,7 @@ import (
 //	                                  that must come, in any order without ORDER BY;
 //	                                  or: fails KIND LINE:COLUMN part of the message
 //
-// Tables without rows below a model's name belong to it until the file ends. A
+// What declares the model comes before the first eval or query. A
 // blank cell is -, an empty text "", and a bar in text is shown as /.
 func TestScripts(t *testing.T) {
 	t.Parallel()
