@@ -129,12 +129,19 @@ func TestRunsOfAJobAreSerialisedForEachContainer(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
 	var running, most atomic.Int32
+	var first sync.Once
 	var done sync.WaitGroup
 	reg := worker.NewRegistry()
 	if err := worker.Register(reg, worker.QueueWorker, func(context.Context, checkArgs) error {
 		if n := running.Add(1); n > most.Load() {
 			most.Store(n)
 		}
+		// The first one stays until another has come, to the lock or past it.
+		first.Do(func() {
+			for waiting := 0; waiting == 0 && running.Load() == 1; {
+				db.QueryRow("select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'", nil, &waiting)
+			}
+		})
 		running.Add(-1)
 		done.Done()
 		return nil
