@@ -1,6 +1,7 @@
 package token_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
@@ -487,6 +488,39 @@ func TestNobodyProfitsFromARace(t *testing.T) {
 		race(func() oauthtest.Answer { return s.Refresh(client, refresh) })
 		code, verifier := browser.Code(client)
 		race(func() oauthtest.Answer { return s.Exchange(client, code, verifier) })
+	}
+}
+
+// OAUTH-15, OAUTH-20: a refresh that is under way while its grant ends waits for
+// the end, and then gives nothing.
+func TestRefreshDuringTheEndOfItsGrant(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t, oauthtest.Options{})
+	client, browser := s.Register(), s.SignIn("viewer@sample.example", oauthtest.ViewerID)
+	_, refresh := browser.Tokens(client)
+	ending, err := s.DB.API().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ending.Rollback(context.Background()) }() // it is committed by then, unless the test failed
+	if _, err := ending.Exec(t.Context(), "update oauth_grant set revoked_at = now(), revoked_why = 'test'"); err != nil {
+		t.Fatal(err)
+	}
+	answer := make(chan oauthtest.Answer, 1)
+	go func() { answer <- s.Refresh(client, refresh) }()
+	for waiting := false; !waiting; {
+		select {
+		case a := <-answer:
+			t.Fatalf("it did not wait: %d %s", a.Status, a.Body)
+		default:
+			s.DB.QueryRow("select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')", nil, &waiting)
+		}
+	}
+	if err := ending.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if a := <-answer; a.Status != http.StatusBadRequest || a.Field("error") != "invalid_grant" {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
 
