@@ -21,13 +21,15 @@ func BenchmarkList(b *testing.B) {
 	exec(b, db.Worker(), `insert into powerbi_dataset (id, workspace_id, name, folded)
 		select ('d0000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, ('a0000000-0000-4000-8000-' || lpad((n % 6000)::text, 12, '0'))::uuid,
 			'dataset ' || n, 'dataset ' || n from generate_series(0, 12499) n`)
-	exec(b, db.Worker(), `analyze`)
 	service := visibility.New(cerbostest.NewDecider(b), slog.New(slog.DiscardHandler))
 
-	many := &policies.Principal{Kind: policies.Person, ID: "many", Roles: []string{"viewer"}}
+	many := &policies.Principal{Kind: policies.Person, ID: "many", Roles: []string{"viewer"}, ObjectIDs: []string{id('e', 1)}}
 	for n := range 10_000 {
 		many.DatasetIDs = append(many.DatasetIDs, id('d', n))
 	}
+	exec(b, db.Worker(), `insert into powerbi_access (item_kind, item_id, object_id, access_right) select 'dataset', id, $1, 'Read' from unnest($2::uuid[]) id`,
+		many.ObjectIDs[0], many.DatasetIDs)
+	db.Exec(`vacuum analyze`)
 	few := &policies.Principal{Kind: policies.Person, ID: "few", Roles: []string{"viewer"}}
 	for n := range 600 {
 		few.WorkspaceIDs = append(few.WorkspaceIDs, id('a', n))
@@ -61,6 +63,10 @@ func BenchmarkList(b *testing.B) {
 		p    *policies.Principal
 		want int
 	}{{"10000 shares", many, 10_000}, {"600 workspaces", few, 1_700}} {
+		// From the second request on the plan is remembered.
+		if _, err := service.For(b.Context(), c.p); err != nil {
+			b.Fatal(err)
+		}
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
 				v, err := service.For(b.Context(), c.p)

@@ -2,6 +2,7 @@ package visibility
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pbmb/pbmb/policies"
@@ -102,24 +103,27 @@ var attributes = map[string]attribute{
 	"request.resource.attr.has_row_level_security": {"has_row_level_security", kindBool},
 }
 
-func translate(p policies.Plan) (condition, error) {
+// A translator turns the plan of one principal into a condition.
+type translator struct{ principal *policies.Principal }
+
+func (t translator) plan(p policies.Plan) (condition, error) {
 	switch p.Kind {
 	case policies.Never:
 		return always(false), nil
 	case policies.Always:
 		return always(true), nil
 	case policies.Conditional:
-		return translateExpr(p.Cond)
+		return t.expr(p.Cond)
 	}
 	return nil, unknown("a plan of kind %d", p.Kind)
 }
 
-func translateExpr(e *policies.Expr) (condition, error) {
+func (t translator) expr(e *policies.Expr) (condition, error) {
 	switch {
 	case e == nil:
 		return nil, unknown("an empty condition")
 	case e.Op != "":
-		return translateOperation(e)
+		return t.operation(e)
 	case e.Var != "":
 		a, err := attributeOf(e)
 		if err != nil {
@@ -136,7 +140,7 @@ func translateExpr(e *policies.Expr) (condition, error) {
 	return nil, unknown("a constant that is neither true nor false as a condition")
 }
 
-func translateOperation(e *policies.Expr) (condition, error) {
+func (t translator) operation(e *policies.Expr) (condition, error) {
 	switch e.Op {
 	case "and", "or":
 		if len(e.Args) == 0 {
@@ -145,7 +149,7 @@ func translateOperation(e *policies.Expr) (condition, error) {
 		all := make([]condition, len(e.Args))
 		for i, arg := range e.Args {
 			var err error
-			if all[i], err = translateExpr(arg); err != nil {
+			if all[i], err = t.expr(arg); err != nil {
 				return nil, err
 			}
 		}
@@ -157,7 +161,7 @@ func translateOperation(e *policies.Expr) (condition, error) {
 		if len(e.Args) != 1 {
 			return nil, unknown("%q with %d operands", e.Op, len(e.Args))
 		}
-		c, err := translateExpr(e.Args[0])
+		c, err := t.expr(e.Args[0])
 		return not{c}, err
 	case "eq", "in", "hasIntersection":
 		if len(e.Args) != 2 {
@@ -171,16 +175,16 @@ func translateOperation(e *policies.Expr) (condition, error) {
 	}
 	switch e.Op {
 	case "eq":
-		return equal(e.Args[0], e.Args[1])
+		return t.equal(e.Args[0], e.Args[1])
 	case "in":
-		return element(e.Args[0], e.Args[1])
+		return t.element(e.Args[0], e.Args[1])
 	case "hasIntersection":
-		return intersection(e.Args[0], e.Args[1])
+		return t.intersection(e.Args[0], e.Args[1])
 	}
 	return nil, unknown("the operator %q", e.Op)
 }
 
-func equal(a, b *policies.Expr) (condition, error) {
+func (t translator) equal(a, b *policies.Expr) (condition, error) {
 	if a.Var == "" {
 		a, b = b, a
 	}
@@ -205,7 +209,7 @@ func equal(a, b *policies.Expr) (condition, error) {
 	}
 	switch v := b.Value.(type) {
 	case string:
-		return oneOf(left, []string{v}), nil
+		return t.oneOf(left, []string{v}), nil
 	case bool:
 		if left.kind == kindBool {
 			return flag{left, v}, nil
@@ -217,7 +221,7 @@ func equal(a, b *policies.Expr) (condition, error) {
 	return nil, unknown("== with a %T", b.Value)
 }
 
-func element(a, b *policies.Expr) (condition, error) {
+func (t translator) element(a, b *policies.Expr) (condition, error) {
 	if b.Var != "" {
 		list, err := attributeOf(b)
 		switch {
@@ -230,7 +234,7 @@ func element(a, b *policies.Expr) (condition, error) {
 		if !ok {
 			return always(false), nil
 		}
-		return inApps{newIDList([]string{id})}, nil
+		return inApps{t.ids([]string{id})}, nil
 	}
 	left, err := attributeOf(a)
 	if err != nil {
@@ -252,10 +256,10 @@ func element(a, b *policies.Expr) (condition, error) {
 		}
 		return any, nil
 	}
-	return oneOf(left, texts(list)), nil
+	return t.oneOf(left, texts(list)), nil
 }
 
-func intersection(a, b *policies.Expr) (condition, error) {
+func (t translator) intersection(a, b *policies.Expr) (condition, error) {
 	if a.Var == "" {
 		a, b = b, a
 	}
@@ -270,7 +274,7 @@ func intersection(a, b *policies.Expr) (condition, error) {
 	if b.Var != "" || !ok {
 		return nil, unknown("hasIntersection with something that is not a list of values")
 	}
-	return inApps{newIDList(texts(list))}, nil
+	return inApps{t.ids(texts(list))}, nil
 }
 
 func attributeOf(e *policies.Expr) (attribute, error) {
@@ -319,12 +323,12 @@ func (c always) sql(*writer) string {
 }
 
 // oneOf holds where a, a text or a uuid, is one of the values.
-func oneOf(a attribute, values []string) condition {
+func (t translator) oneOf(a attribute, values []string) condition {
 	switch {
 	case len(values) == 0 || a.kind == kindBool:
 		return always(false)
 	case a.kind == kindUUID:
-		return among{a, newIDList(values)}
+		return among{a, t.ids(values)}
 	}
 	return in{a, values}
 }
@@ -355,54 +359,72 @@ func (c inApps) sql(w *writer) string {
 
 func (present) sql(w *writer) string { return w.alias + ".removed_at is null" }
 
+// The few datasets that are off are hashed once: a join with a table that is
+// nearly empty is planned as one scan of it for each row.
 func (floor) sql(w *writer) string {
-	return w.alias + ".removed_at is null and not exists (select from dataset_switch off where off.dataset_id = " + w.alias + ".id and off.is_off)"
+	return w.alias + ".removed_at is null and " + w.alias + ".id not in (select dataset_id from dataset_switch where is_off)"
 }
 
 func (c raw) sql(*writer) string { return string(c) }
 
-// An idList is a list of ids as PostgreSQL reads an array from text. The driver
-// takes a hundred times as long to encode ten thousand ids one by one.
-type idList struct {
-	n     int
-	array string
-}
-
-// newIDList leaves out what no uuid column equals: a single check compares text,
-// so only the one spelling that our columns have counts.
-func newIDList(values []string) idList {
-	var (
-		l idList
-		b strings.Builder
-	)
-	b.Grow(37*len(values) + 2)
-	for _, v := range values {
-		if isUUID(v) {
-			b.WriteByte("{,"[min(l.n, 1)])
-			b.WriteString(v)
-			l.n++
-		}
-	}
-	b.WriteByte('}')
-	l.array = b.String()
-	return l
-}
-
 // many is from how many ids on it is better to look every row up in a hash table
 // than to look every id up in an index.
 const many = 1000
+
+// An idList is a list of ids. A long one that is all that Power BI lists for the
+// principal does not travel: the database has it.
+type idList struct {
+	n     int
+	array string // the ids, or where they do not travel the object ids of reach
+	reach string // the kind of access list; empty for others
+}
+
+// ids leaves out what no uuid column equals: a single check compares text, so
+// only the one spelling that our columns have counts.
+func (t translator) ids(values []string) idList {
+	if p := t.principal; len(values) >= many && len(p.ObjectIDs) > 0 && p.Kind == policies.Person {
+		for kind, list := range map[string][]string{"dataset": p.DatasetIDs, "workspace": p.WorkspaceIDs, "app": p.AppIDs} {
+			if slices.Equal(values, list) {
+				n, array := arrayOf(p.ObjectIDs)
+				return idList{n: n, array: array, reach: kind}
+			}
+		}
+	}
+	n, array := arrayOf(values)
+	return idList{n: n, array: array}
+}
+
+// arrayOf is the uuids among values as PostgreSQL reads an array from text, and
+// how many they are. The driver takes a hundred times as long to encode ten
+// thousand ids one by one.
+func arrayOf(values []string) (n int, array string) {
+	var b strings.Builder
+	b.Grow(37*len(values) + 2)
+	for _, v := range values {
+		if isUUID(v) {
+			b.WriteByte("{,"[min(n, 1)])
+			b.WriteString(v)
+			n++
+		}
+	}
+	b.WriteByte('}')
+	return n, b.String()
+}
 
 // holds is the condition that column is one of the ids.
 func (l idList) holds(column string, w *writer) string {
 	switch {
 	case l.n == 0:
 		return "false"
-	case l.n < many:
-		return column + " = any(" + w.arg(l.array) + "::uuid[])"
+	case l.reach != "":
+		return "exists (select from powerbi_access reach where reach.item_kind = '" + l.reach + "' and reach.item_id = " + column +
+			" and reach.object_id = any(" + w.arg(l.array) + "::uuid[]))"
+	case l.n >= many:
+		// A prepared plan would search an array from its start for each row. And as a
+		// join, which "is true" keeps this from becoming, it would count on a hundred ids.
+		return "(" + column + " in (select unnest(" + w.arg(l.array) + "::uuid[]))) is true"
 	}
-	// A prepared plan would search an array from its start for each row. And as a
-	// join, which "is true" keeps this from becoming, it would count on a hundred ids.
-	return "(" + column + " in (select unnest(" + w.arg(l.array) + "::uuid[]))) is true"
+	return column + " = any(" + w.arg(l.array) + "::uuid[])"
 }
 
 func isUUID(s string) bool {

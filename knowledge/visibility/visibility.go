@@ -41,7 +41,7 @@ func (s *Service) For(ctx context.Context, p *policies.Principal) (*View, error)
 	if err != nil {
 		return nil, err
 	}
-	datasets, err := translate(plan)
+	datasets, err := translator{p}.plan(plan)
 	if err != nil {
 		if e, ok := errors.AsType[*UntranslatableError](err); ok {
 			s.log.ErrorContext(ctx, "a policy's rule on describe cannot become SQL", "name", e.Name)
@@ -77,9 +77,10 @@ func (v *View) Apps(alias string, arg func(any) string) string {
 	}
 	p := v.principal
 	w := &writer{alias: alias, arg: arg}
+	t := translator{p}
 	own := or{
-		oneOf(attribute{column: "id", kind: kindUUID}, p.AppIDs),
-		oneOf(attribute{column: "workspace_id", kind: kindUUID}, p.WorkspaceIDs),
+		t.oneOf(attribute{column: "id", kind: kindUUID}, p.AppIDs),
+		t.oneOf(attribute{column: "workspace_id", kind: kindUUID}, p.WorkspaceIDs),
 	}
 	switch {
 	case p.MetadataVisibility == policies.VisibleByPolicy:
@@ -107,10 +108,11 @@ func (v *View) Allows(ctx context.Context, d *knowledge.Dataset) (bool, error) {
 // reach is what a service account never goes beyond, whatever a policy allows
 // (SVC-13): the workspaces and apps that it was granted.
 func reach(p *policies.Principal) condition {
+	t := translator{p}
 	return or{
-		oneOf(attributes[varID], p.DatasetIDs),
-		oneOf(attributes[varWorkspace], p.WorkspaceIDs),
-		inApps{newIDList(p.AppIDs)},
+		t.oneOf(attributes[varID], p.DatasetIDs),
+		t.oneOf(attributes[varWorkspace], p.WorkspaceIDs),
+		inApps{t.ids(p.AppIDs)},
 	}
 }
 

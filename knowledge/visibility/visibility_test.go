@@ -444,6 +444,73 @@ func TestServiceAccountStaysWithinItsGrant(t *testing.T) {
 	}
 }
 
+// VIS-11 VIS-13: a long list shows what a short one does, whether it travels or is
+// the principal's own, which the database has.
+func TestLongLists(t *testing.T) {
+	db := tenant(t)
+	long := func(kind byte, seen ...int) []string {
+		ids := make([]string, 0, 1200)
+		for _, n := range seen {
+			ids = append(ids, id(kind, n))
+		}
+		for n := range 1200 - len(seen) {
+			ids = append(ids, id(kind, 1000+n))
+		}
+		return ids
+	}
+	for name, c := range map[string]struct {
+		kind  string
+		reach policies.Principal
+		want  []string
+	}{
+		"datasets":   {"dataset", policies.Principal{DatasetIDs: long('d', 2, 5)}, []string{id('d', 2), id('d', 5)}},
+		"workspaces": {"workspace", policies.Principal{WorkspaceIDs: long('a', 2)}, []string{id('d', 2), id('d', 5), id('d', 8), id('d', 11)}},
+		"apps":       {"app", policies.Principal{AppIDs: long('b', 1, 2)}, []string{id('d', 1), id('d', 5), id('d', 7), id('d', 11)}},
+	} {
+		p := c.reach
+		p.Kind, p.ID, p.Roles = policies.Person, "p", []string{"viewer"}
+		object := id('e', 0)
+		exec(t, db.Worker(), `delete from powerbi_access`)
+		// Somebody else reaches everything, and this one more of another kind.
+		exec(t, db.Worker(), `insert into powerbi_access (item_kind, item_id, object_id, access_right) select 'dataset', id, $1, 'Read' from powerbi_dataset`, id('e', 9))
+		exec(t, db.Worker(), `insert into powerbi_access (item_kind, item_id, object_id, access_right) select $1, unnest($2::uuid[]), $3, 'Read'`,
+			c.kind, slices.Concat(p.DatasetIDs, p.WorkspaceIDs, p.AppIDs), object)
+		for _, objects := range [][]string{nil, {object}} {
+			p.ObjectIDs = objects
+			view, err := visibility.New(&cerbostest.Fake{}, slog.New(slog.DiscardHandler)).For(t.Context(), &p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := listed(t, db, view); !slices.Equal(got, c.want) {
+				t.Errorf("%s by %v: %v, want %v", name, objects, got, c.want)
+			}
+			var args visibility.Args
+			view.Datasets("d", args.Add)
+			if travels := len(fmt.Sprint(args)) > 10_000; travels != (objects == nil) {
+				t.Errorf("%s by %v: the list travels: %t", name, objects, travels)
+			}
+			args = nil
+			if apps := ask(t, db, `select a.id::text from powerbi_app a where `+view.Apps("a", args.Add), args); len(apps) == 0 && name != "datasets" {
+				t.Errorf("%s by %v: no apps", name, objects)
+			}
+		}
+		// A list of as many other ids is a rule's, and travels.
+		p.ObjectIDs = []string{object}
+		other := long('d', 9)
+		values := make([]any, len(other))
+		for i, v := range other {
+			values[i] = v
+		}
+		view, err := visibility.New(&planner{plan: conditional(e("in", v("id"), k(values)))}, slog.New(slog.DiscardHandler)).For(t.Context(), &p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := listed(t, db, view); !slices.Equal(got, []string{id('d', 9)}) {
+			t.Errorf("%s: a rule's own list shows %v", name, got)
+		}
+	}
+}
+
 // VIS-22: who sees an app.
 func TestApps(t *testing.T) {
 	db := tenant(t)

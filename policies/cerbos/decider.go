@@ -23,9 +23,13 @@ const (
 	// maxRequest is what Cerbos takes. Past it the client refuses by itself.
 	maxRequest = 4 << 20
 
-	tryTimeout      = 2 * time.Second
-	decisionTimeout = 3 * time.Second
-	tries           = 2
+	// A plan over ten thousand ids takes Cerbos half a second on a busy machine.
+	checkTimeout = 3 * time.Second
+	planTimeout  = 6 * time.Second
+
+	// tries counts attempts at a Cerbos that is not there. Slowness is not tried
+	// again: that would only add to it.
+	tries = 2
 
 	defaultMemory = 64 << 20
 )
@@ -76,7 +80,7 @@ func New(target string, opts ...Option) (*Decider, error) {
 		// attempts apply; the SDK's option would set them to none at all.
 		cerbos.WithConnectTimeout(0),
 		cerbos.WithMaxRetries(tries),
-		cerbos.WithRetryTimeout(tryTimeout),
+		cerbos.WithRetryTimeout(planTimeout),
 		cerbos.WithMaxSendMsgSizeBytes(maxRequest),
 		cerbos.WithMaxRecvMsgSizeBytes(4*maxRequest), // a plan repeats the caller's lists
 		cerbos.WithStatsHandler(l),
@@ -115,7 +119,10 @@ func (d *Decider) Allowed(ctx context.Context, p *policies.Principal, a policies
 			return found.allowed, nil
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
+	if tooLarge(p) {
+		return false, fmt.Errorf("asking Cerbos for %s on %s: %w", a, r.Kind, policies.ErrTooLarge)
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	since := d.memory.generation()
 	allowed, err := d.client.IsAllowed(ctx, principal(p), resource(r), string(a))
@@ -138,7 +145,10 @@ func (d *Decider) Plan(ctx context.Context, p *policies.Principal, a policies.Ac
 			return found.plan, nil
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
+	if tooLarge(p) {
+		return policies.Plan{}, fmt.Errorf("asking Cerbos for %s on %s: %w", a, kind, policies.ErrTooLarge)
+	}
+	ctx, cancel := context.WithTimeout(ctx, planTimeout)
 	defer cancel()
 	since := d.memory.generation()
 	response, err := d.client.PlanResources(ctx, principal(p), resource(policies.Resource{Kind: kind}), string(a))
@@ -151,6 +161,20 @@ func (d *Decider) Plan(ctx context.Context, p *policies.Principal, a policies.Ac
 	}
 	d.memory.remember(since, p, q.key, answer{plan: plan})
 	return plan, nil
+}
+
+// tooLarge reports whether the ids alone are more than Cerbos takes, before they
+// are turned into a message that nobody will send. What is just below is measured
+// when it is sent.
+func tooLarge(p *policies.Principal) bool {
+	const around = 4 // bytes of the message beside each id, at least
+	size := 0
+	for _, list := range [][]string{p.WorkspaceIDs, p.AppIDs, p.DatasetIDs} {
+		for _, id := range list {
+			size += len(id) + around
+		}
+	}
+	return size > maxRequest
 }
 
 func noDecision(a policies.Action, k policies.Kind, err error) error {

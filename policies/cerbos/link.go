@@ -16,7 +16,7 @@ import (
 const (
 	beatEvery   = time.Second
 	retryEvery  = 250 * time.Millisecond
-	beatTimeout = time.Second
+	beatTimeout = 3 * time.Second // long enough that a busy Cerbos does not pass for a lost one
 )
 
 // A link watches the connection to Cerbos. Whenever one breaks or a new one
