@@ -358,7 +358,7 @@ func TestDecoysDoNotHideAUsedRefreshToken(t *testing.T) {
 	}
 }
 
-// OAUTH-23, OAUTH-24
+// OAUTH-23
 func TestFormsAreBoundedBeforeTheDatabaseIsAsked(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t, oauthtest.Options{})
