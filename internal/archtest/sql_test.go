@@ -24,7 +24,7 @@ var completes = []string{"knowledge/visibility.View.Statement"}
 // that it was given; then its callers must give it a constant one.
 func TestSQLIsConstant(t *testing.T) {
 	holds(t, "sql", func(t tree) []finding {
-		s := &sqlCheck{tree: t, takes: map[string]int{}}
+		s := &sqlCheck{tree: t, takes: map[taker]bool{}}
 		// Functions that pass a text on are found from the database upwards.
 		for known := -1; known != len(s.takes); {
 			known = len(s.takes)
@@ -46,8 +46,14 @@ func TestSQLIsConstant(t *testing.T) {
 
 type sqlCheck struct {
 	tree  tree
-	takes map[string]int // function that takes SQL: which argument it is
+	takes map[taker]bool
 	found []finding
+}
+
+// A taker is a function and which of its arguments is SQL.
+type taker struct {
+	function string
+	argument int
 }
 
 func (s *sqlCheck) call(p *packages.Package, call *ast.CallExpr, above []ast.Node) {
@@ -55,26 +61,18 @@ func (s *sqlCheck) call(p *packages.Package, call *ast.CallExpr, above []ast.Nod
 	if f == nil {
 		return
 	}
-	i, takes := s.takes[s.name(f)]
-	if !takes {
-		if i, takes = sqlArgument(f); !takes {
-			if !slices.Contains(completes, s.name(f)) {
-				return
-			}
-			i = 0
+	for i, arg := range call.Args {
+		at, database := sqlArgument(f)
+		takes := database && at == i || i == 0 && slices.Contains(completes, s.name(f)) || s.takes[taker{s.name(f), i}]
+		if takes && !s.constant(p, arg, above) {
+			s.found = append(s.found, s.tree.find(p, arg.Pos(), "the SQL given to %s is put together", f.Name()))
 		}
-	}
-	if i >= len(call.Args) {
-		return // f(g()), where g gives several values
-	}
-	if !s.constant(p, call.Args[i], above) {
-		s.found = append(s.found, s.tree.find(p, call.Args[i].Pos(), "the SQL given to %s is put together", f.Name()))
 	}
 }
 
 // constant reports whether e is a constant text, one that a function was given
 // and passes on, or one that a view completed.
-func (s *sqlCheck) constant(p *packages.Package, e ast.Expr, above []ast.Node) bool {
+func (s *sqlCheck) constant(p *packages.Package, e ast.Expr, above []ast.Node, through ...*types.Var) bool {
 	if p.TypesInfo.Types[e].Value != nil {
 		return true
 	}
@@ -83,7 +81,7 @@ func (s *sqlCheck) constant(p *packages.Package, e ast.Expr, above []ast.Node) b
 		return false
 	}
 	v, ok := p.TypesInfo.Uses[name].(*types.Var)
-	if !ok {
+	if !ok || slices.Contains(through, v) {
 		return false
 	}
 	for _, n := range slices.Backward(above) {
@@ -91,19 +89,18 @@ func (s *sqlCheck) constant(p *packages.Package, e ast.Expr, above []ast.Node) b
 		if !ok {
 			continue
 		}
-		if i := parameter(p, f, v); i >= 0 && len(assigned(p, f, v)) == 0 {
-			s.takes[s.name(p.TypesInfo.Defs[f.Name].(*types.Func))] = i
-			return true
-		}
-		values := assigned(p, f, v)
+		i, values := parameter(p, f, v), assigned(p, f, v)
 		for _, value := range values {
 			call, isCall := value.(*ast.CallExpr)
 			completed := isCall && callee(p, call) != nil && slices.Contains(completes, s.name(callee(p, call)))
-			if !completed && p.TypesInfo.Types[value].Value == nil {
+			if !completed && !s.constant(p, value, above, append(through, v)...) {
 				return false
 			}
 		}
-		return len(values) > 0
+		if i >= 0 {
+			s.takes[taker{s.name(p.TypesInfo.Defs[f.Name].(*types.Func)), i}] = true
+		}
+		return i >= 0 || len(values) > 0
 	}
 	return false
 }

@@ -119,7 +119,7 @@ func (d *Decider) Allowed(ctx context.Context, p *policies.Principal, a policies
 			return found.allowed, nil
 		}
 	}
-	if tooLarge(p) {
+	if tooLarge(p, q) {
 		return false, fmt.Errorf("asking Cerbos for %s on %s: %w", a, r.Kind, policies.ErrTooLarge)
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -145,7 +145,7 @@ func (d *Decider) Plan(ctx context.Context, p *policies.Principal, a policies.Ac
 			return found.plan, nil
 		}
 	}
-	if tooLarge(p) {
+	if tooLarge(p, q) {
 		return policies.Plan{}, fmt.Errorf("asking Cerbos for %s on %s: %w", a, kind, policies.ErrTooLarge)
 	}
 	ctx, cancel := context.WithTimeout(ctx, planTimeout)
@@ -163,15 +163,17 @@ func (d *Decider) Plan(ctx context.Context, p *policies.Principal, a policies.Ac
 	return plan, nil
 }
 
-// tooLarge reports whether the ids alone are more than Cerbos takes, before they
-// are turned into a message that nobody will send. What is just below is measured
-// when it is sent.
-func tooLarge(p *policies.Principal) bool {
-	const around = 4 // bytes of the message beside each id, at least
-	size := 0
+// tooLarge reports whether the question is more than Cerbos takes, before it is
+// turned into a message that nobody would send.
+func tooLarge(p *policies.Principal, q *question) bool {
+	const (
+		beside = 4    // bytes of the message beside each id
+		frame  = 1024 // names of attributes, roles and the like
+	)
+	size := frame + len(q.key)
 	for _, list := range [][]string{p.WorkspaceIDs, p.AppIDs, p.DatasetIDs} {
 		for _, id := range list {
-			size += len(id) + around
+			size += len(id) + beside
 		}
 	}
 	return size > maxRequest

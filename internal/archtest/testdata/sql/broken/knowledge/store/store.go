@@ -31,6 +31,18 @@ func Read(ctx context.Context, tx pgx.Tx, v *visibility.View, name string) {
 	_, _ = tx.Exec(ctx, row{name}.sql) // want "the SQL given to Exec is put together"
 }
 
+func choose(ctx context.Context, tx pgx.Tx, all, one string, single bool) {
+	text := all
+	if single {
+		text = one
+	}
+	_, _ = tx.Exec(ctx, text)
+}
+
+func chosen(ctx context.Context, tx pgx.Tx, name string) {
+	choose(ctx, tx, "select 1", "select "+name, true) // want "the SQL given to choose is put together"
+}
+
 func pass(ctx context.Context, tx pgx.Tx, text string) { _, _ = tx.Exec(ctx, text) }
 
 func again[T any](ctx context.Context, tx pgx.Tx, text T) error {

@@ -36,3 +36,17 @@ func rows[T any](ctx context.Context, tx pgx.Tx, v *visibility.View, text string
 	}
 	return pgx.CollectRows(found, pgx.RowTo[T])
 }
+
+// choose passes on one of two that it was given.
+func choose(ctx context.Context, tx pgx.Tx, all, one string, single bool) error {
+	text := all
+	if single {
+		text = one
+	}
+	_, err := tx.Exec(ctx, text)
+	return err
+}
+
+func chosen(ctx context.Context, tx pgx.Tx) error {
+	return choose(ctx, tx, "select 1", "select 2", true)
+}
