@@ -20,7 +20,7 @@ cerbos = $$(ls scripts/cerbos/node_modules/@cerbos/cerbos-*/cerbos-*)
 build: ui/dist/index.html
 	go build -o bin/pbmb ./server/cmd/pbmb
 
-ui/dist/index.html: ui/node_modules/.pbmb-lock ui/index.html ui/vite.config.ts ui/tsconfig.json ui/package.json $(shell find ui/src ui/public -type f 2>/dev/null)
+ui/dist/index.html: ui/node_modules/.pbmb-lock ui/index.html ui/vite.config.ts ui/tsconfig.json ui/package.json ui/paths.json $(shell find ui/src ui/public -type f 2>/dev/null)
 	cd ui && npm run --silent build
 	@touch $@
 
@@ -56,6 +56,7 @@ gofmt:
 
 bench: setup-test
 	@$(MAKE) --no-print-directory build
+	go test -count=1 -timeout 10m -run TestFigures ./server/e2e -figures $(CURDIR)/docs/bench.md
 	go test -run '^$$' -bench . -benchmem $(ARGS) $(packages)
 
 generate: ui/node_modules/.pbmb-lock

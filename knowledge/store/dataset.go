@@ -52,11 +52,15 @@ func (r *datasetRow) dataset() (knowledge.Dataset, error) {
 	return d, nil
 }
 
+const findDataset = `
+select` + datasetColumns + `
+from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
+where d.id = @id::uuid and {datasets d}`
+
 const findDatasets = `
 select` + datasetColumns + `
 from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
-where {datasets d}
-  and (d.id::text = @id or @id = '' and (d.folded = @name or @workspace <> '' and d.folded = @within and w.folded = @workspace))
+where d.folded = any(@names::text[]) and (@workspace = '' or d.folded = @name or w.folded = @workspace) and {datasets d}
 order by w.name, d.name, d.id
 limit 20`
 
@@ -80,11 +84,19 @@ func datasetID(name string) string {
 
 // FindDatasets returns every dataset of view that name means.
 func (s *Store) FindDatasets(ctx context.Context, view *visibility.View, name string) ([]knowledge.Dataset, error) {
-	workspace, within, _ := strings.Cut(name, "/")
-	found, err := rows[datasetRow](ctx, s, view, findDatasets, pgx.NamedArgs{
-		"id": datasetID(name), "name": knowledge.Fold(strings.TrimSpace(name)),
-		"workspace": knowledge.Fold(strings.TrimSpace(workspace)), "within": knowledge.Fold(strings.TrimSpace(within)),
-	})
+	text, args := findDataset, pgx.NamedArgs{"id": datasetID(name)}
+	if args["id"] == "" {
+		// A slash may stand between workspace and name, or in the name itself.
+		whole := knowledge.Fold(strings.TrimSpace(name))
+		workspace, within, _ := strings.Cut(whole, "/")
+		text, args = findDatasets, pgx.NamedArgs{
+			"name": whole, "names": []string{whole, strings.TrimSpace(within)}, "workspace": strings.TrimSpace(workspace),
+		}
+		if within == "" {
+			args["names"], args["workspace"] = []string{whole}, ""
+		}
+	}
+	found, err := rows[datasetRow](ctx, s, view, text, args)
 	if err != nil {
 		return nil, fmt.Errorf("finding a dataset: %w", err)
 	}
@@ -229,7 +241,7 @@ select
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and {measures m t}) as measures,
   (select count(*) from powerbi_measure m join powerbi_table t on t.id = m.table_id
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and not {measures m t}) as hidden_measures,
-  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read') as relationships_read
+  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read' and r.read_at >= coalesce(d.schema_at, r.read_at)) as relationships_read
 from powerbi_dataset d
 where d.id = @dataset and {datasets d}`
 

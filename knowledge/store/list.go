@@ -33,7 +33,12 @@ func pattern(words string) string {
 	return "%" + strings.Join(strings.Fields(escaped), "%") + "%"
 }
 
-const listColumns = `
+// Most lists are of one dataset, and then its index finds the rows.
+const (
+	listColumns      = fromColumns + ofColumns
+	listColumnsOfOne = fromColumns + ` and d.id = @dataset::uuid` + ofColumns
+
+	fromColumns = `
 with element as (
   select d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, c.name, c.data_type,
     coalesce(nullif(c.own_description, ''), c.description) as description, c.expression, c.is_hidden,
@@ -44,8 +49,10 @@ with element as (
   join powerbi_table t on t.id = c.table_id
   join powerbi_dataset d on d.id = c.dataset_id
   join powerbi_workspace w on w.id = d.workspace_id
-  where c.removed_at is null and t.removed_at is null and {datasets d}
-    and (@dataset = '' or d.id::text = @dataset) and (@table = '' or t.folded = @table)
+  where c.removed_at is null and t.removed_at is null and {datasets d}`
+
+	ofColumns = `
+    and (@table = '' or t.folded = @table)
 ), counted as (
   select count(*) filter (where shown and found) as total,
     count(*) filter (where not shown) as hidden, count(*) filter (where shown) as any_shown
@@ -57,8 +64,13 @@ from counted left join lateral (
   select * from element where shown and found order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
 ) page on true
 order by page.dataset, page.dataset_id, page.table_folded, page.folded`
+)
 
-const listMeasures = `
+const (
+	listMeasures      = fromMeasures + ofMeasures
+	listMeasuresOfOne = fromMeasures + ` and d.id = @dataset::uuid` + ofMeasures
+
+	fromMeasures = `
 with element as (
   select d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, m.name, m.format as data_type,
     coalesce(nullif(m.own_description, ''), m.description) as description, m.expression, m.is_hidden,
@@ -69,8 +81,10 @@ with element as (
   join powerbi_table t on t.id = m.table_id
   join powerbi_dataset d on d.id = m.dataset_id
   join powerbi_workspace w on w.id = d.workspace_id
-  where m.removed_at is null and t.removed_at is null and {datasets d}
-    and (@dataset = '' or d.id::text = @dataset) and (@table = '' or t.folded = @table)
+  where m.removed_at is null and t.removed_at is null and {datasets d}`
+
+	ofMeasures = `
+    and (@table = '' or t.folded = @table)
 ), counted as (
   select count(*) filter (where shown and found) as total,
     count(*) filter (where not shown) as hidden, count(*) filter (where shown) as any_shown
@@ -82,6 +96,7 @@ from counted left join lateral (
   select * from element where shown and found order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
 ) page on true
 order by page.dataset, page.dataset_id, page.table_folded, page.folded`
+)
 
 // elementRow is a row of [listColumns] or [listMeasures]. The counts are in every
 // row; the rest is null in the one row of an empty page.
@@ -104,7 +119,11 @@ type elementRow struct {
 // elements runs one of the two lists. What is hidden is counted whatever words
 // are looked for, so that no word can ask for a hidden name; and not at all for a
 // table of which nothing is shown, which answers as one that does not exist.
-func (s *Store) elements(ctx context.Context, view *visibility.View, text string, f knowledge.ElementFilter, r knowledge.Range) (found []elementRow, total, hidden int, err error) {
+func (s *Store) elements(ctx context.Context, view *visibility.View, all, ofOne string, f knowledge.ElementFilter, r knowledge.Range) (found []elementRow, total, hidden int, err error) {
+	text := all
+	if f.DatasetID != "" {
+		text = ofOne
+	}
 	found, err = rows[elementRow](ctx, s, view, text, pgx.NamedArgs{
 		"dataset": f.DatasetID, "table": knowledge.Fold(f.Table), "pattern": pattern(f.Words), "offset": r.Offset, "limit": r.Limit,
 	})
@@ -124,7 +143,7 @@ func (s *Store) elements(ctx context.Context, view *visibility.View, text string
 // ListColumns returns one range of the columns that match and that view shows,
 // how many of these there are, and how many columns were left out as personal data.
 func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, r knowledge.Range) ([]knowledge.ListedColumn, int, int, error) {
-	found, total, hidden, err := s.elements(ctx, view, listColumns, f, r)
+	found, total, hidden, err := s.elements(ctx, view, listColumns, listColumnsOfOne, f, r)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("listing columns: %w", err)
 	}
@@ -140,7 +159,7 @@ func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowle
 
 // ListMeasures does for measures what [Store.ListColumns] does for columns.
 func (s *Store) ListMeasures(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, r knowledge.Range) ([]knowledge.ListedMeasure, int, int, error) {
-	found, total, hidden, err := s.elements(ctx, view, listMeasures, f, r)
+	found, total, hidden, err := s.elements(ctx, view, listMeasures, listMeasuresOfOne, f, r)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("listing measures: %w", err)
 	}

@@ -21,7 +21,7 @@ select d.name,
   coalesce((select jsonb_agg(jsonb_build_object('table', m.table_id, 'name', m.name, 'expression', m.expression))
     from powerbi_measure m where m.dataset_id = d.id and m.removed_at is null), '[]') as measures,
   coalesce((select jsonb_agg(to_jsonb(r)) from model_relationship r where r.dataset_id = d.id), '[]') as relationships,
-  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read') as relationships_known
+  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read' and r.read_at >= coalesce(d.schema_at, r.read_at)) as relationships_known
 from powerbi_dataset d where d.id = $1 and d.removed_at is null`
 
 // Model returns a dataset's tables, columns, measures and relationships as the

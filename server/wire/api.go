@@ -118,6 +118,11 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err := checkBinding(ctx, people, cfg); err != nil {
 		return nil, err
 	}
+	if !cfg.DevSignIn() {
+		if err := signin.CheckDevShut(ctx, people); err != nil {
+			return nil, err
+		}
+	}
 	keys, err := provider.LoadKeys(ctx, people, identity, now)
 	if err != nil {
 		return nil, err
@@ -152,7 +157,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Decider: decider, Visibility: views, Datasets: book, Limits: limits, Audit: auditor{audit.NewWriter(pool)}, Log: log,
 	}
 	operations := catalogue.All(catalogue.Stores{
-		Me:       myAccount{book, accounts},
+		Me:       myAccount{book, accounts, people, now},
 		Search:   book,
 		Datasets: book,
 		Columns:  book,

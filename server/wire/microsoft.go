@@ -10,7 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pbmb/pbmb/internal/audit"
+	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/query"
 	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/oauth/authn"
@@ -18,7 +20,9 @@ import (
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/signin"
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/server/web"
 	"github.com/pbmb/pbmb/sync/entra"
 	"github.com/pbmb/pbmb/sync/graph"
 	"github.com/pbmb/pbmb/sync/powerbi"
@@ -46,6 +50,7 @@ func newMicrosoft(cfg config.Config, h *http.Client, now func() time.Time) micro
 func newSignIn(cfg config.Config, site protocol.Site, people *oauthstore.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), now func() time.Time, log *slog.Logger) signin.Config {
 	c := signin.Config{
 		Site: site, Store: people, HTTP: h, Groups: clients.graph, Now: now, Log: log,
+		Address: func(r *http.Request) string { return web.ClientAddress(r.Context()) },
 		Microsoft: func(context.Context) (signin.MicrosoftApp, bool, error) {
 			return signin.MicrosoftApp{
 				Authority: cfg.Authority, TenantID: cfg.TenantID, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret,
@@ -110,6 +115,32 @@ func upstream(err error) error {
 type myAccount struct {
 	*store.Store
 	accounts *connection.Connections
+	people   *oauthstore.Store
+	now      func() time.Time
+}
+
+func (m myAccount) Disconnect(ctx context.Context, p *policies.Principal) error {
+	return m.accounts.Disconnect(ctx, p)
+}
+
+func (m myAccount) Grants(ctx context.Context, personID string) ([]me.Grant, error) {
+	held, err := m.people.GrantsOf(ctx, personID)
+	grants := make([]me.Grant, len(held))
+	for i, g := range held {
+		grants[i] = me.Grant{
+			ID: g.ID, ClientID: g.ClientID, ClientName: g.ClientName, Registered: string(g.ClientKind), Scopes: g.Scopes,
+			CreatedAt: g.CreatedAt, LastUsedAt: g.LastUsedAt,
+		}
+	}
+	return grants, err
+}
+
+func (m myAccount) EndGrant(ctx context.Context, p *policies.Principal, id string) error {
+	err := m.people.EndGrant(ctx, p, id, m.now())
+	if errors.Is(err, postgres.ErrNotFound) {
+		return knowledge.ErrNotFound
+	}
+	return err
 }
 
 func (m myAccount) Connection(ctx context.Context, personID string) (me.Connection, error) {

@@ -97,7 +97,7 @@ func TestNothingIsServedTwice(t *testing.T) {
 // resource and an action.
 func TestEveryOperationAsks(t *testing.T) {
 	for _, d := range catalogue.All(catalogue.Stores{}) {
-		if d.Kind == "" && d.Name != "whoami" {
+		if d.Kind == "" && !slices.Contains([]string{"whoami", "disconnect_power_bi", "list_my_grants", "end_my_grant"}, d.Name) {
 			t.Errorf("%s asks nothing", d.Name)
 		}
 		if d.Kind != "" && d.Kind != "dataset" && d.Action == "" {

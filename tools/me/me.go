@@ -16,10 +16,30 @@ type Connection struct {
 	ConnectedAt time.Time
 }
 
+// A Grant is one Allow that the caller gave to a client.
+type Grant struct {
+	ID         string
+	ClientID   string
+	ClientName string // as the client claims
+	Registered string // how the client came: registered, metadata_document or built_in
+	Scopes     []string
+	CreatedAt  time.Time
+	LastUsedAt time.Time
+}
+
 // A Store reads and ends what belongs to the caller.
 type Store interface {
 	// Connection returns the state of a person's Power BI connection.
 	Connection(ctx context.Context, personID string) (Connection, error)
+
+	// Disconnect ends the caller's Power BI connection and deletes its tokens.
+	Disconnect(ctx context.Context, p *policies.Principal) error
+
+	// Grants lists what the caller has let clients do.
+	Grants(ctx context.Context, personID string) ([]Grant, error)
+
+	// EndGrant ends one grant of the caller's own, or returns [knowledge.ErrNotFound].
+	EndGrant(ctx context.Context, p *policies.Principal, id string) error
 
 	// NoteConnector records, once a day for each client, that it got through.
 	NoteConnector(ctx context.Context, p *policies.Principal) error
@@ -27,7 +47,7 @@ type Store interface {
 
 // Operations returns every operation on the caller's own account.
 func Operations(s Store) []*operation.Def {
-	return []*operation.Def{Whoami(s)}
+	return []*operation.Def{Whoami(s), Disconnect(s), ListGrants(s), EndGrant(s)}
 }
 
 // Whoami says who the caller is and what they may do.
