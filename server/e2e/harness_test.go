@@ -149,7 +149,7 @@ func node(t *testing.T, into any, stdin any, script string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, "node", append([]string{script}, args...)...)
 	c.Stdin = bytes.NewReader(input)
