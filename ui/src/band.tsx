@@ -7,7 +7,7 @@ export function Band() {
   if (config.state !== "done" || config.data.sample_data !== true) return null;
   return (
     <aside class="band" aria-label="Notice">
-      Sample data: the company and its people are invented.
+      Sample data: nobody here is real.
     </aside>
   );
 }

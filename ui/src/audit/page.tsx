@@ -17,11 +17,12 @@ export function AuditPage() {
     outcome: outcomes.find((o) => o === query.get("outcome")),
   };
   const pages = usePages((cursor) => listAudit(filter, cursor), JSON.stringify(filter));
+  const barred = pages.first.state === "failed" && pages.first.problem.status === 403;
   return (
     <>
       <PageHeading title="Audit" />
       <p>What was changed and what was refused, newest first.</p>
-      <Filter filter={filter} />
+      {!barred && <Filter filter={filter} />}
       <Loaded load={pages.first} noPermission="The audit is for admins. Ask one of this deployment.">
         {({ total }) =>
           pages.items.length === 0 ? (

@@ -7,6 +7,7 @@ import { More } from "../ui/more";
 import { usePages } from "../usepages";
 import { measureReference } from "./dax";
 import { hiddenSentence } from "./hidden";
+import { useSought } from "./sought";
 
 type MeasuresProps = { dataset: string; words: string; ask: (measure: string) => void };
 
@@ -20,7 +21,7 @@ export function Measures({ dataset, words, ask }: MeasuresProps) {
           {total === 0 && <p class="quiet">{words ? "No measure has this in its name." : "It has no measure that you can see."}</p>}
           <ul class="plain rows">
             {pages.items.map((m) => (
-              <MeasureRow key={`${m.table}[${m.name}`} measure={m} ask={ask} />
+              <MeasureRow key={`${m.table}[${m.name}`} measure={m} sought={m.name === words} ask={ask} />
             ))}
           </ul>
           <More pages={pages} total={total} />
@@ -31,10 +32,10 @@ export function Measures({ dataset, words, ask }: MeasuresProps) {
   );
 }
 
-function MeasureRow({ measure: m, ask }: { measure: Measure; ask: (measure: string) => void }) {
+function MeasureRow({ measure: m, sought, ask }: { measure: Measure; sought: boolean; ask: (measure: string) => void }) {
   return (
-    <li>
-      <details>
+    <li ref={useSought(sought)}>
+      <details open={sought}>
         <summary>
           <strong>{m.name}</strong> <span class="quiet">in {m.table}</span>
           {m.hidden && <span class="tag">hidden in reports</span>}
@@ -90,7 +91,7 @@ export function Columns({ dataset, table, words }: { dataset: string; table: str
           {total === 0 && <p class="quiet">{words ? "No column has this in its name." : "It has no column that you can see."}</p>}
           <ul class="plain rows">
             {pages.items.map((c) => (
-              <ColumnRow key={`${c.table}[${c.name}`} column={c} withTable={table === ""} />
+              <ColumnRow key={`${c.table}[${c.name}`} column={c} sought={c.name === words} withTable={table === ""} />
             ))}
           </ul>
           <More pages={pages} total={total} />
@@ -101,9 +102,9 @@ export function Columns({ dataset, table, words }: { dataset: string; table: str
   );
 }
 
-function ColumnRow({ column: c, withTable }: { column: Column; withTable: boolean }) {
+function ColumnRow({ column: c, sought, withTable }: { column: Column; sought: boolean; withTable: boolean }) {
   return (
-    <li class="column">
+    <li class="column" ref={useSought(sought)}>
       <p>
         {c.name} <span class="quiet">{withTable ? `in ${c.table}, ${c.type}` : c.type}</span>
         {c.hidden && <span class="tag">hidden in reports</span>}

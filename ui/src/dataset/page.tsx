@@ -62,7 +62,7 @@ function Contents({ dataset, ask }: { dataset: Dataset; ask: (measure: string) =
       </label>
       <section aria-labelledby="measures">
         <h2 id="measures">
-          Measures <span class="count">{dataset.measures.toLocaleString()}</span>
+          Measures {words === "" && <span class="count">{dataset.measures.toLocaleString()}</span>}
         </h2>
         <Measures dataset={dataset.id} words={words} ask={ask} />
       </section>

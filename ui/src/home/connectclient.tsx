@@ -9,7 +9,7 @@ export function ConnectClient() {
       <h2 id="connect-client">Connect an agent</h2>
       <p>Any MCP client can ask under your rights. It sees what you see, and never personal data that you may not read.</p>
       <Line title="Claude Code" text={claude} what="the command for Claude Code" />
-      <Line title="Other clients: the address" text={address} what="the address" />
+      <Line title="Other clients" text={address} what="the address" />
       <p class="quiet">The client opens your browser once, so that you can allow it.</p>
     </aside>
   );

@@ -30,7 +30,7 @@ export function Datasets() {
                       <a href={`/datasets/${d.id}`}>{d.name}</a>
                     </h2>
                     <p class="quiet">
-                      {d.workspace}
+                      <span>{d.workspace}</span>
                       {d.endorsement && <span class="tag good">{d.endorsement}</span>}
                       {d.has_row_level_security && <span class="tag">row-level security</span>}
                     </p>

@@ -70,8 +70,8 @@ function HitRow({ hit, query }: { hit: Hit; query: string }) {
           <Marked text={hit.name} query={query} />
         </a>{" "}
         <span class="quiet">
-          {hit.table && hit.kind !== "table" && `table ${hit.table} · `}
-          {hit.kind !== "dataset" && `dataset ${hit.dataset} · `}
+          in {hit.table && hit.kind !== "table" && `table ${hit.table}\u00a0· `}
+          {hit.kind !== "dataset" && `dataset ${hit.dataset}\u00a0· `}
           {hit.workspace}
         </span>
       </p>

@@ -80,7 +80,7 @@ export function RuleForm({ draft, setDraft, decided }: Props) {
           Mark as personal data
         </button>
         <button type="submit" value="clear" disabled={busy}>
-          Clear: reviewed, not personal
+          Clear: not personal
         </button>
       </p>
       {problem && <ProblemNotice problem={problem} />}

@@ -11,7 +11,7 @@ export function PageHeading({ title, children }: { title: string; children?: Com
   useEffect(() => {
     document.title = `${title} · pbmb`;
     const typing = document.activeElement instanceof HTMLInputElement;
-    if (!first && !typing) heading.current?.focus();
+    if (!first && !typing) heading.current?.focus({ preventScroll: true });
     first = false;
   }, [title]);
   return (
