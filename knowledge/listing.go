@@ -27,24 +27,24 @@ type ElementFilter struct {
 
 // A ListedColumn is a column of the mirror, as lists show it.
 type ListedColumn struct {
-	DatasetID, Dataset, Workspace string
-	Table, Name                   string
-	DataType                      DataType
-	Description                   string
-	Expression                    string // DAX of a calculated column
-	Hidden                        bool
-	PII                           bool // marked; seen by holders of pii_reader alone
+	DatasetID, Dataset string
+	Table, Name        string
+	DataType           DataType
+	Description        string
+	Expression         string // DAX of a calculated column
+	Hidden             bool
+	PII                bool // marked; seen by holders of pii_reader alone
 }
 
 // A ListedMeasure is a measure of the mirror, as lists show it.
 type ListedMeasure struct {
-	DatasetID, Dataset, Workspace string
-	Table, Name                   string
-	Description                   string
-	Expression                    string // DAX; empty where it is not known
-	Format                        string
-	Hidden                        bool
-	PII                           bool
+	DatasetID, Dataset string
+	Table, Name        string
+	Description        string
+	Expression         string // DAX; empty where it is not known
+	Format             string
+	Hidden             bool
+	PII                bool
 }
 
 // A HitKind is a kind of thing that search finds.

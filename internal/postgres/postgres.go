@@ -6,6 +6,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,6 +23,10 @@ const (
 	AuditWriter Role = "audit_writer" // inserts into the audit and the query log, nothing else
 )
 
+// defaultMaxConns is how many connections a pool has at most where its URL says
+// nothing (pool_max_conns).
+const defaultMaxConns = 16
+
 // Open returns a pool of connections that log in as role, after one of them
 // has answered. A URL that names another role is refused, so that no process
 // ends up with rights that are not its own.
@@ -33,6 +38,11 @@ func Open(ctx context.Context, url string, role Role) (*pgxpool.Pool, error) {
 	}
 	if user := config.ConnConfig.User; user != string(role) {
 		return nil, fmt.Errorf("the database address of %s names the role %q", role, user)
+	}
+	// A request waits for the database several times over; with fewer connections
+	// than requests in flight, it would wait for others' turns as well.
+	if !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = defaultMaxConns
 	}
 	// A statement is planned once for each connection: planning ours anew for each
 	// call, as the server does by default where a list is among the arguments,

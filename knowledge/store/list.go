@@ -33,80 +33,64 @@ func pattern(words string) string {
 	return "%" + strings.Join(strings.Fields(escaped), "%") + "%"
 }
 
-// Most lists are of one dataset, and then its index finds the rows.
+// The two lists differ in where their elements come from. Most are of one dataset,
+// and then its index finds the rows. The counts are in every row, and alone in the
+// one row of an empty page.
 const (
-	listColumns      = fromColumns + ofColumns
-	listColumnsOfOne = fromColumns + ` and d.id = @dataset::uuid` + ofColumns
+	listColumns       = fromColumns + ofElements
+	listColumnsOfOne  = fromColumns + ofOne + ofElements
+	listMeasures      = fromMeasures + ofElements
+	listMeasuresOfOne = fromMeasures + ofOne + ofElements
+
+	ofOne = ` and d.id = @dataset::uuid`
 
 	fromColumns = `
 with element as (
-  select d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, c.name, c.data_type,
-    coalesce(nullif(c.own_description, ''), c.description) as description, c.expression, c.is_hidden,
-    {columns c t} as shown, {pii_column c t} as pii,
-    t.folded as table_folded, c.folded,
+  select d.id as dataset_id, d.name as dataset, t.name as table_name, c.name, c.data_type as data_type,
+    c.own_description, c.description, c.expression, c.is_hidden, t.folded as table_folded, c.folded,
+    {pii_column c t} as pii,
     (@pattern = '' or c.name ilike @pattern or c.description ilike @pattern or c.own_description ilike @pattern) as found
   from powerbi_column c
   join powerbi_table t on t.id = c.table_id
   join powerbi_dataset d on d.id = c.dataset_id
-  join powerbi_workspace w on w.id = d.workspace_id
   where c.removed_at is null and t.removed_at is null and {datasets d}`
-
-	ofColumns = `
-    and (@table = '' or t.folded = @table)
-), counted as (
-  select count(*) filter (where shown and found) as total,
-    count(*) filter (where not shown) as hidden, count(*) filter (where shown) as any_shown
-  from element
-)
-select counted.total, counted.hidden, counted.any_shown, page.dataset_id::text, page.dataset, page.workspace, page.table_name,
-  page.name, page.data_type, page.description, page.expression, page.is_hidden, page.pii
-from counted left join lateral (
-  select * from element where shown and found order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
-) page on true
-order by page.dataset, page.dataset_id, page.table_folded, page.folded`
-)
-
-const (
-	listMeasures      = fromMeasures + ofMeasures
-	listMeasuresOfOne = fromMeasures + ` and d.id = @dataset::uuid` + ofMeasures
 
 	fromMeasures = `
 with element as (
-  select d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, m.name, m.format as data_type,
-    coalesce(nullif(m.own_description, ''), m.description) as description, m.expression, m.is_hidden,
-    {measures m t} as shown, {pii_measure m t} as pii,
-    t.folded as table_folded, m.folded,
+  select d.id as dataset_id, d.name as dataset, t.name as table_name, m.name, m.format as data_type,
+    m.own_description, m.description, m.expression, m.is_hidden, t.folded as table_folded, m.folded,
+    {pii_measure m t} as pii,
     (@pattern = '' or m.name ilike @pattern or m.description ilike @pattern or m.own_description ilike @pattern) as found
   from powerbi_measure m
   join powerbi_table t on t.id = m.table_id
   join powerbi_dataset d on d.id = m.dataset_id
-  join powerbi_workspace w on w.id = d.workspace_id
   where m.removed_at is null and t.removed_at is null and {datasets d}`
 
-	ofMeasures = `
+	ofElements = `
     and (@table = '' or t.folded = @table)
 ), counted as (
-  select count(*) filter (where shown and found) as total,
-    count(*) filter (where not shown) as hidden, count(*) filter (where shown) as any_shown
+  select count(*) filter (where ({reads pii} or not pii) and found) as total,
+    count(*) filter (where pii and not {reads pii}) as hidden,
+    count(*) filter (where {reads pii} or not pii) as any_shown
   from element
 )
-select counted.total, counted.hidden, counted.any_shown, page.dataset_id::text, page.dataset, page.workspace, page.table_name,
-  page.name, page.data_type, page.description, page.expression, page.is_hidden, page.pii
+select counted.total, counted.hidden, counted.any_shown, page.dataset_id::text, page.dataset, page.table_name, page.name, page.data_type,
+  coalesce(nullif(page.own_description, ''), page.description) as description, page.expression, page.is_hidden, page.pii
 from counted left join lateral (
-  select * from element where shown and found order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
+  select * from element where ({reads pii} or not pii) and found
+  order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
 ) page on true
 order by page.dataset, page.dataset_id, page.table_folded, page.folded`
 )
 
-// elementRow is a row of [listColumns] or [listMeasures]. The counts are in every
-// row; the rest is null in the one row of an empty page.
+// elementRow is a row of either list. All but the counts is null in the one row of
+// an empty page.
 type elementRow struct {
 	Total       int     `db:"total"`
 	Hidden      int     `db:"hidden"`
 	AnyShown    int     `db:"any_shown"`
 	DatasetID   *string `db:"dataset_id"`
 	Dataset     *string `db:"dataset"`
-	Workspace   *string `db:"workspace"`
 	Table       *string `db:"table_name"`
 	Name        *string `db:"name"`
 	Type        *string `db:"data_type"` // a measure's format
@@ -150,7 +134,7 @@ func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowle
 	columns := make([]knowledge.ListedColumn, len(found))
 	for i, e := range found {
 		columns[i] = knowledge.ListedColumn{
-			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Workspace: *e.Workspace, Table: *e.Table, Name: *e.Name,
+			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Table: *e.Table, Name: *e.Name,
 			DataType: knowledge.DataType(*e.Type), Description: *e.Description, Expression: *e.Expression, Hidden: *e.IsHidden, PII: *e.PII,
 		}
 	}
@@ -166,7 +150,7 @@ func (s *Store) ListMeasures(ctx context.Context, view *visibility.View, f knowl
 	measures := make([]knowledge.ListedMeasure, len(found))
 	for i, e := range found {
 		measures[i] = knowledge.ListedMeasure{
-			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Workspace: *e.Workspace, Table: *e.Table, Name: *e.Name,
+			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Table: *e.Table, Name: *e.Name,
 			Format: *e.Type, Description: *e.Description, Expression: *e.Expression, Hidden: *e.IsHidden, PII: *e.PII,
 		}
 	}

@@ -3,6 +3,7 @@ package visibility
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ var placeholder = regexp.MustCompile(`\{(\w+) ([\w ]+)\}`)
 //	{columns c t}    is the condition over the row c of powerbi_column and t of powerbi_table
 //	{measures m t}   is the same for a row m of powerbi_measure
 //	{pii_column c t} and {pii_measure m t} hold for what rules cover, whoever asks
+//	{reads pii}      is true or false: whether the caller sees what rules cover
 //	{app_ids d}      is the list of the dataset's apps
 //
 // Every value travels as an argument, those of the text by the names in args and
@@ -36,6 +38,8 @@ func (v *View) Statement(text string, args pgx.NamedArgs) (string, pgx.NamedArgs
 		switch {
 		case m[1] == "datasets" && len(alias) == 1:
 			return v.Datasets(alias[0], arg)
+		case m[1] == "reads" && m[2] == "pii":
+			return strconv.FormatBool(v.ReadsPII())
 		case m[1] == "app_ids" && len(alias) == 1:
 			return AppIDs(alias[0])
 		case len(alias) != 2:

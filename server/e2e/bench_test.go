@@ -180,8 +180,8 @@ func TestFigures(t *testing.T) {
 	start(t, v2, exec.Command("node", "echo-v2.mjs", v2))
 
 	guarded := target{
-		name: "pbmb `list_measures`, guarded", url: d.MCPURL, token: s.AccessToken, contains: "Net sales",
-		body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_measures","arguments":{"dataset":"Sales","words":"net sales","limit":3}}}`,
+		name: "pbmb `list_measures`, guarded", url: d.MCPURL, token: s.AccessToken, contains: "Active customers",
+		body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_measures","arguments":{"dataset":"Sales","limit":3}}}`,
 	}
 	goEcho := echoCall("http://127.0.0.1:" + bare + "/mcp")
 	goEcho.name = "bare mcp-go echo"
