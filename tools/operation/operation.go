@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -231,6 +232,11 @@ func decode(types huma.Registry, schema *huma.Schema, raw json.RawMessage, in an
 	for _, err := range result.Errors {
 		problems = append(problems, describe(err))
 	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if holdsNUL(args[name]) {
+			problems = append(problems, fmt.Sprintf("argument %q: expected no NUL character", name))
+		}
+	}
 	if len(problems) > 0 {
 		return &Error{Kind: Invalid, Sentence: sentence(problems), Next: validArguments(schema), Names: argumentNames(schema)}
 	}
@@ -242,6 +248,24 @@ func decode(types huma.Registry, schema *huma.Schema, raw json.RawMessage, in an
 		return fmt.Errorf("decoding arguments: %w", err)
 	}
 	return nil
+}
+
+// holdsNUL reports whether a text of v has the one character that PostgreSQL does
+// not keep.
+func holdsNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.ContainsRune(v, 0)
+	case []any:
+		return slices.ContainsFunc(v, holdsNUL)
+	case map[string]any:
+		for name, inner := range v {
+			if holdsNUL(name) || holdsNUL(inner) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // describe makes huma's finding a phrase that names the argument.
