@@ -65,17 +65,19 @@ func (c check) header(keys []string) error {
 	return nil
 }
 
-// quotedValue is a value as Power BI's sentences quote one.
-var quotedValue = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+// quotedValues is everything from the first quotation mark of one of Power BI's
+// sentences to its last, or to its end where there is only one. A value may hold
+// marks of its own, so where one ends cannot be told.
+var quotedValues = regexp.MustCompile(`(?s)['"](.*['"]|.*)`)
 
-// clean takes the values that Power BI quotes out of its sentence, where they may
-// be personal data (PII-124).
+// clean takes what Power BI quotes out of its sentence, where it may be personal
+// data (PII-124).
 func (c check) clean(err error) error {
 	up, ok := errors.AsType[*UpstreamError](err)
 	if c.coverage == nil || !ok {
 		return err
 	}
 	masked := *up
-	masked.Message = quotedValue.ReplaceAllString(up.Message, "'…'")
+	masked.Message = quotedValues.ReplaceAllString(up.Message, "'…'")
 	return &masked
 }
