@@ -352,6 +352,16 @@ func TestRunSaysWhatIsInTheWay(t *testing.T) {
 				}
 			},
 			[]string{"--data", "not a directory"}},
+		"a data folder with other things in it": {
+			func(o *demo.Options) {
+				if err := os.MkdirAll(filepath.Join(o.Data, "policies", "mine"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			},
+			[]string{"--data", "other things in it"}},
+		"a data folder without a name": {
+			func(o *demo.Options) { o.Data = "" },
+			[]string{"--data names no folder"}},
 		"a data folder in use": {
 			func(o *demo.Options) { o.Data = used.data },
 			[]string{"another pbmb demo", used.data}},
@@ -360,8 +370,10 @@ func TestRunSaysWhatIsInTheWay(t *testing.T) {
 				if err := os.MkdirAll(filepath.Join(o.Data, "postgres"), 0o711); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(filepath.Join(o.Data, "postgres", "PG_VERSION"), []byte("9\n"), 0o644); err != nil {
-					t.Fatal(err)
+				for file, content := range map[string]string{"lock": "", "postgres/PG_VERSION": "9\n"} {
+					if err := os.WriteFile(filepath.Join(o.Data, file), []byte(content), 0o644); err != nil {
+						t.Fatal(err)
+					}
 				}
 			},
 			[]string{"made by PostgreSQL 9"}},

@@ -36,6 +36,9 @@ type folder struct {
 
 // openFolder makes the folder where it is missing and takes it.
 func openFolder(path string) (_ *folder, err error) {
+	if path == "" {
+		return nil, errors.New("--data names no folder")
+	}
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -54,6 +57,9 @@ func openFolder(path string) (_ *folder, err error) {
 	}
 	if err := account.Reaches(path); err != nil {
 		return nil, fmt.Errorf("the data folder %w: choose another with --data", err)
+	}
+	if err := mayOwn(path); err != nil {
+		return nil, err
 	}
 	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -76,6 +82,23 @@ func openFolder(path string) (_ *folder, err error) {
 		return nil, fmt.Errorf("the data folder %s cannot be used (%w): choose another with --data", path, reason(err))
 	}
 	return f, f.makeRuntime()
+}
+
+// mayOwn refuses a folder that has other things in it, since a start replaces and
+// removes what stands where its own things go. The lock file tells a demo's folder.
+func mayOwn(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("the data folder %s cannot be used (%w): choose another with --data", path, reason(err))
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	content, err := os.ReadFile(filepath.Join(path, "lock"))
+	if err == nil && (len(content) == 0 || strings.HasPrefix(string(content), runtimePrefix)) {
+		return nil
+	}
+	return fmt.Errorf("the data folder %s has other things in it: choose an empty or a new one with --data", path)
 }
 
 const runtimePrefix = "/tmp/pbmb-"
