@@ -23,8 +23,9 @@ func newDemo(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run everything on the sample tenant, with a private PostgreSQL and Cerbos",
-		Long: "Runs the whole product on this machine: a private PostgreSQL, Cerbos, the sample tenant, the api and the worker. " +
-			"Everything that it starts stops with it, and what it keeps is in one folder.",
+		Long: `Runs the whole product on this machine: a private PostgreSQL, Cerbos, the
+sample tenant, the api and the worker. Everything that it starts stops with it,
+and what it keeps is in one folder.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelWarn
@@ -32,17 +33,14 @@ func newDemo(out, errOut io.Writer) *cobra.Command {
 				level = slog.LevelInfo
 			}
 			o.Out, o.Log = out, slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
-			if o.Data == "" {
-				o.Data = demo.DefaultData(os.Getenv)
-			}
 			return demo.Run(c.Context(), o, demoParts(o.Log))
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.Data, "data", "", "folder of everything that is kept (default: one in your home, or /var/lib/pbmb/demo for root)")
+	flags.StringVar(&o.Data, "data", demo.DefaultData(os.Getenv), "folder of what it keeps")
 	flags.StringVar(&o.Listen, "listen", demo.DefaultListen, "host and port of the api")
 	flags.StringVar(&o.SampleListen, "sample-listen", demo.DefaultSampleListen, "host and port of the sample tenant")
-	flags.StringArrayVar(&o.Models, "model", nil, "a .bim file or a TMDL folder to add as a dataset; may be given more than once")
+	flags.StringArrayVar(&o.Models, "model", nil, "a .bim file or TMDL folder to add; repeatable")
 	flags.StringVar(&o.ReadyFile, "ready-file", "", "file to write, as JSON, once everything is ready")
 	flags.BoolVar(&verbose, "verbose", false, "log every request")
 	return c
@@ -86,7 +84,7 @@ func newSample(out, errOut io.Writer) *cobra.Command {
 		},
 	}
 	serve.Flags().StringVar(&listen, "listen", demo.DefaultSampleListen, "host and port")
-	serve.Flags().StringArrayVar(&models, "model", nil, "a .bim file or a TMDL folder to add as a dataset; may be given more than once")
+	serve.Flags().StringArrayVar(&models, "model", nil, "a .bim file or TMDL folder to add; repeatable")
 	parent := &cobra.Command{
 		Use: "sample", Short: "The sample tenant by itself", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },

@@ -67,14 +67,14 @@ func (r ready) guide(notes []string) string {
 	b.WriteString(`
 Three things to try:
   1. Connect as viewer@sample.example and ask: "What were net sales by region?"
-  2. In the browser, as admin@sample.example, mark Customer[Customer] of the dataset
-     Sales as personal data.
-  3. Ask again as the viewer, now for the names of customers: the answer is a refusal
-     that says what to do instead.
+  2. In the browser, as admin@sample.example, mark Customer[Customer] of the
+     dataset Sales as personal data.
+  3. Ask again as the viewer, now for the names of customers: the answer is a
+     refusal that says what to do instead.
 `)
 	for _, note := range notes {
 		fmt.Fprintf(&b, "\nNote: %s\n", note)
 	}
-	fmt.Fprintf(&b, "\nMicrosoft's stand-in is at %s. Press Ctrl+C to stop everything.\n", r.SampleURL)
+	fmt.Fprintf(&b, "\nMicrosoft's stand-in is at %s.\nPress Ctrl+C to stop everything.\n", r.SampleURL)
 	return b.String()
 }

@@ -42,7 +42,7 @@ func (t *Tenant) addModels(paths []string) error {
 	for _, p := range paths {
 		src, err := tmdl.Load(p)
 		if err != nil {
-			return fmt.Errorf("adding a model: %w", err)
+			return fmt.Errorf("--model: %w", err)
 		}
 		name := src.Model.Name
 		for n := 2; slices.ContainsFunc(w.datasets, func(d *dataset) bool { return d.name == name }); n++ {
