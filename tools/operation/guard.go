@@ -221,6 +221,9 @@ func translate(err error) error {
 func (g *Guard) settle(ctx context.Context, d *Def, c *Call, e *Error) {
 	switch e.Kind {
 	case Internal, Unavailable, Upstream:
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return // the caller has gone, as a browser does that leaves a page
+		}
 		g.Log.ErrorContext(ctx, "operation failed", "operation", d.Name, "kind", e.Kind, "request_id", requestid.FromContext(ctx), "error", e.Cause)
 	case Forbidden, PIIRefused:
 		if c.Principal == nil {

@@ -1,6 +1,7 @@
 package operation_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -191,6 +192,31 @@ func TestUnexpectedErrorsKeepTheirText(t *testing.T) {
 			}
 			if failure.Cause == nil || !strings.Contains(failure.Cause.Error(), "secret_table") {
 				t.Errorf("the log is told %v", failure.Cause)
+			}
+		})
+	}
+}
+
+func TestLogIsSilentOnCallersWhoLeave(t *testing.T) {
+	for name, leaves := range map[string]bool{"who waits": false, "who leaves": true} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			r := &recorder{found: []knowledge.Dataset{{ID: "d1", Name: "Sales"}}}
+			g := newGuard(r)
+			g.Log = slog.New(slog.NewTextHandler(&log, nil))
+			ctx, leave := context.WithCancel(policies.NewContext(t.Context(), viewer()))
+			defer leave()
+			def := newDef(r, func(input) (answer, error) {
+				if leaves {
+					leave()
+				}
+				return answer{}, errors.New("reading rows")
+			})
+			if _, failure := g.Call(ctx, def, json.RawMessage(`{"dataset":"Sales"}`)); failure == nil {
+				t.Fatal("it went well")
+			}
+			if silent := log.Len() == 0; silent != leaves {
+				t.Errorf("logged %q", log.String())
 			}
 		})
 	}
