@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -131,6 +132,9 @@ func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowle
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("listing columns: %w", err)
 	}
+	if err := s.withholdDAX(ctx, view, found); err != nil {
+		return nil, 0, 0, fmt.Errorf("listing columns: %w", err)
+	}
 	columns := make([]knowledge.ListedColumn, len(found))
 	for i, e := range found {
 		columns[i] = knowledge.ListedColumn{
@@ -139,6 +143,49 @@ func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowle
 		}
 	}
 	return columns, total, hidden, nil
+}
+
+// coveredNames are what DAX may not name to somebody without pii_reader.
+const coveredNames = `
+select c.dataset_id::text as dataset_id, c.folded
+from powerbi_column c join powerbi_table t on t.id = c.table_id
+where c.dataset_id = any(@datasets::uuid[]) and c.removed_at is null and t.removed_at is null and {pii_column c t}
+union
+select m.dataset_id::text, m.folded
+from powerbi_measure m join powerbi_table t on t.id = m.table_id
+where m.dataset_id = any(@datasets::uuid[]) and m.removed_at is null and t.removed_at is null and {pii_measure m t}`
+
+// withholdDAX empties the expressions of calculated columns that name what is
+// hidden from the caller as personal data. Only a measure's DAX may (PII-01,
+// PII-75). A column of that name in another table counts too: which one is meant
+// may depend on where the name stands.
+func (s *Store) withholdDAX(ctx context.Context, view *visibility.View, columns []elementRow) error {
+	var datasets []string
+	for _, c := range columns {
+		if *c.Expression != "" && !slices.Contains(datasets, *c.DatasetID) {
+			datasets = append(datasets, *c.DatasetID)
+		}
+	}
+	if len(datasets) == 0 || view.ReadsPII() {
+		return nil
+	}
+	type name struct {
+		DatasetID string `db:"dataset_id"`
+		Folded    string `db:"folded"`
+	}
+	covered, err := rows[name](ctx, s, view, coveredNames, pgx.NamedArgs{"datasets": datasets})
+	if err != nil {
+		return err
+	}
+	for _, c := range columns {
+		folded := knowledge.Fold(*c.Expression)
+		if slices.ContainsFunc(covered, func(n name) bool {
+			return n.DatasetID == *c.DatasetID && strings.Contains(folded, "["+strings.ReplaceAll(n.Folded, "]", "]]")+"]")
+		}) {
+			*c.Expression = ""
+		}
+	}
+	return nil
 }
 
 // ListMeasures does for measures what [Store.ListColumns] does for columns.
