@@ -43,11 +43,11 @@ const (
 // A Function is a built-in function.
 //
 // Args has a letter for each argument, in their order: t a table, c a column, s a
-// scalar, x any of these, o any of these or a bare word, r an expression in the row context of the table or
-// column before it, f a filter of CALCULATE, n the name of a new column, w a bare
-// word, m a measure. What stands in ( … )* or before * may repeat. A capital
-// letter means that the result can hold values of this argument; for functions
-// that give tables, the rules are those of [Resolve].
+// scalar, x any of these, o any of these or a bare word, r an expression in the row
+// context of the table or column before it, f a filter of CALCULATE, n the name of a
+// new column, w a bare word, m a measure. What stands in ( … )* or before * may
+// repeat. A capital letter means that the result can hold values of this argument;
+// for functions that give tables, the rules are those of [Resolve].
 type Function struct {
 	Name  string
 	Kind  FunctionKind

@@ -241,7 +241,7 @@ func join(rows ...*RowType) *RowType {
 		}
 		cols, open := row.list()
 		if size += len(cols); size > maxRow {
-			return openRow(joined.restOf(rows))
+			return openRow(allOf(rows))
 		}
 		joined.cols = append(joined.cols, cols...)
 		joined.open = joined.open || open
@@ -252,7 +252,8 @@ func join(rows ...*RowType) *RowType {
 	return joined
 }
 
-func (t *RowType) restOf(rows []*RowType) origins {
+// allOf is where the values of any column of several tables come from.
+func allOf(rows []*RowType) origins {
 	var o origins
 	for _, row := range rows {
 		if row != nil {

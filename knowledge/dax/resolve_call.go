@@ -1,12 +1,6 @@
 package dax
 
-import (
-	"strconv"
-
-	"github.com/pbmb/pbmb/knowledge"
-)
-
-func itoa(i int) string { return strconv.Itoa(i) }
+import "github.com/pbmb/pbmb/knowledge"
 
 func unparen(x Expr) Expr {
 	for {

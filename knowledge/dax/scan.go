@@ -440,7 +440,7 @@ func (s *scanner) checkComment(comment string, line bool) {
 			message, remedy = fmt.Sprintf("character U+%04X in a comment, which changes the order of the text on a screen", r), "remove it"
 		case r == 0:
 			message, remedy = "NUL in a comment", "remove it"
-		case r == utf8.RuneError && strings.HasPrefix(s.text[start+i:], "\uFFFD") == false:
+		case r == utf8.RuneError && !strings.HasPrefix(s.text[start+i:], "\uFFFD"):
 			message, remedy = "a comment is not valid UTF-8", "send the query as UTF-8"
 		default:
 			continue
