@@ -56,15 +56,15 @@ func ofColumn(f func(*env, *modelColumn) value.Value) function {
 	return scalarFunction(1, 1, func(c *compiler, s *scope, x *dax.Call) node {
 		col := c.tryColumn(s, x.Args[0])
 		if col == nil {
-			return c.ofTableColumn(s, x)
+			return c.noColumn(x)
 		}
 		return node{scalar: func(e *env) value.Value { return f(e, col) }}
 	})
 }
 
-// ofTableColumn refuses what is no column: SUM ( [x] ) over a column that the
-// query made has no table to run over.
-func (c *compiler) ofTableColumn(_ *scope, x *dax.Call) node {
+// noColumn refuses what is no column: SUM ( [x] ) over a column that the query
+// made has no table to run over.
+func (c *compiler) noColumn(x *dax.Call) node {
 	c.fail(x, Invalid, "The %s function only accepts a column reference as an argument.", strings.ToUpper(x.Func))
 	return node{}
 }
@@ -212,7 +212,7 @@ func extreme(sign int) function {
 		}
 		col := c.tryColumn(s, x.Args[0])
 		if col == nil {
-			return c.ofTableColumn(s, x)
+			return c.noColumn(x)
 		}
 		return node{scalar: func(e *env) value.Value {
 			ranks := col.data.Ranks()

@@ -196,15 +196,6 @@ func (r *relation) distinct() *relation {
 	return r.pick(keep)
 }
 
-// project is the given columns of r.
-func (r *relation) project(s *schema, cols []int) *relation {
-	p := &relation{schema: s, n: r.n, cols: make([]vector, len(cols))}
-	for i, c := range cols {
-		p.cols[i] = r.vector(c)
-	}
-	return p
-}
-
 // idsRelation is a table of one column of the model.
 func idsRelation(s *schema, ids []int32) *relation {
 	if ids == nil {

@@ -25,7 +25,6 @@ type table struct {
 	state state
 	err   error
 
-	schema *schema          // of a reference to the table
 	unique *modelColumn     // a column without doubles, where there is one
 	twins  func() [][]int32 // rows by row that are equal in all columns; nil where unique is set
 }
