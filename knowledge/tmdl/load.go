@@ -131,8 +131,8 @@ func find(fsys fs.FS) (dir, bim string, err error) {
 
 func isTMDL(name string) bool { return strings.EqualFold(path.Ext(name), ".tmdl") }
 
-// plainFolders are folder and file names that tools give to every model.
-var plainFolders = []string{"definition", "model", "semantic model", "semanticmodel", "pbix", "src", "database"}
+// plainNames are folder and file names that tools give to every model.
+var plainNames = []string{"definition", "model", "semantic model", "semanticmodel", "pbix", "src", "database"}
 
 // nameOf chooses a model's name: that of a TMSL file, or else the one that the
 // model gives itself, or else that of the nearest folder. Names that tools give
@@ -155,9 +155,7 @@ func nameOf(place, given string) string {
 
 // isPlain reports whether a tool, not a person, chose a name.
 func isPlain(name string) bool {
-	return slices.Contains([]string{
-		"definition", "model", "semanticmodel", "semantic model", "pbix", "src", "database",
-	}, strings.ToLower(name))
+	return slices.Contains(plainNames, strings.ToLower(name))
 }
 
 // trimmedBase is the last part of a path without the endings of models.
