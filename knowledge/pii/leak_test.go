@@ -63,7 +63,7 @@ func leakModel(t *testing.T) (*knowledge.Model, *eval.Engine) {
 // names that hide others.
 type forger struct {
 	*rand.Rand
-	tables, vars []string
+	vars []string
 }
 
 func (f *forger) pick(list ...string) string { return list[f.IntN(len(list))] }

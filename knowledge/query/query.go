@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/pbmb/pbmb/knowledge"
@@ -222,14 +223,14 @@ func (r *Runner) rowSecurity(ctx context.Context, q Request, token Token) (RowSe
 }
 
 func outcome(err error) string {
-	refused, isRefused := errors.AsType[*RefusedError](err)
+	_, isRefused := errors.AsType[*RefusedError](err)
 	upstream, isUpstream := errors.AsType[*UpstreamError](err)
 	switch {
 	case err == nil:
 		return "done"
-	case isRefused && refused != nil:
+	case isRefused:
 		return "pii_refused"
-	case isUpstream && upstream.Status == 429:
+	case isUpstream && upstream.Status == http.StatusTooManyRequests:
 		return "throttled"
 	case isUpstream:
 		return "upstream"
