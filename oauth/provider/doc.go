@@ -1,7 +1,7 @@
 // Package provider is the authorization server behind its endpoints: what an
 // authorization request must look like, what an Allow makes, and what a code or
-// a refresh token buys. The endpoints themselves are in authorize, consent,
-// token and device.
+// a refresh token buys. The endpoints themselves are in authorize, consent
+// and token.
 //
 // The grant types are those of ory/fosite at one pinned commit. What surrounds
 // them is ours, because the stock behaviour is not what we promise: how

@@ -84,7 +84,7 @@ func (s *storage) in(ctx context.Context) *store.Store {
 }
 
 func (s *storage) BeginTX(ctx context.Context) (context.Context, error) {
-	tx, err := s.store.Begin().Begin(ctx)
+	tx, err := s.store.Begin(ctx)
 	if err != nil {
 		return nil, asFositeError(postgres.Translate(err))
 	}

@@ -1,7 +1,6 @@
 package signin_test
 
 import (
-	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
@@ -25,10 +24,9 @@ const clientID = "99999999-9999-4999-8999-999999999999"
 // entra is a stand-in for Entra that issues whatever ID token a test wants: the
 // sample tenant issues only good ones.
 type entra struct {
-	t    *testing.T
-	url  string
-	key  *rsa.PrivateKey
-	keys map[string]crypto.PublicKey // by their id
+	t   *testing.T
+	url string
+	key *rsa.PrivateKey
 
 	mu       sync.Mutex
 	issue    func(nonce string) string // gives the next ID token

@@ -106,8 +106,8 @@ func (h *Handler) Routes() []protocol.Route {
 	return routes
 }
 
-// A provider is a way to sign in, as anybody may know it. There is no field
-// here for what only we may know (NET-11).
+// A providerChoice is a way to sign in, as anybody may know it. It has no field
+// for what only we may know (NET-11).
 type providerChoice struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"`

@@ -54,7 +54,6 @@ const (
 	WhyReuse        = "reuse"
 	WhyEnded        = "ended by the person"
 	WhyConsentEnded = "consent ended"
-	WhyRevoked      = "revoked by an admin"
 )
 
 // Authorize records an Allow by a person: their consent to the client where

@@ -5,6 +5,7 @@
 package store
 
 import (
+	"context"
 	"crypto/sha256"
 
 	"github.com/jackc/pgx/v5"
@@ -28,7 +29,7 @@ func New(pool *pgxpool.Pool) *Store { return &Store{begin: pool, q: db.New(pool)
 func (s *Store) Within(tx pgx.Tx) *Store { return &Store{begin: tx, q: db.New(tx)} }
 
 // Begin starts a transaction for [Store.Within]; the caller ends it.
-func (s *Store) Begin() postgres.Beginner { return s.begin }
+func (s *Store) Begin(ctx context.Context) (pgx.Tx, error) { return s.begin.Begin(ctx) }
 
 // Digest is the form in which a secret that a client or a browser holds is kept.
 func Digest(secret string) []byte {

@@ -51,7 +51,7 @@ func BenchmarkRefresh(b *testing.B) {
 				b.Fatal(err)
 			}
 			next := store.Digest(rand.Text())
-			err = postgres.Tx(b.Context(), s.Store.Begin(), func(tx pgx.Tx) error {
+			err = postgres.Tx(b.Context(), s.Store, func(tx pgx.Tx) error {
 				in := s.Store.Within(tx)
 				if err := in.SpendRefreshToken(b.Context(), old.ID, digest, s.Clock.Now()); err != nil {
 					return err
