@@ -28,7 +28,7 @@ func (t *Tenant) mountControl(mux *http.ServeMux) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	control(mux, "faults", func(f Fault) error { t.Break(f); return nil })
-	control(mux, "keys/rotate", func(struct{}) error { return t.keys.rotate(t.now()) })
+	control(mux, "keys/rotate", func(struct{}) error { return t.RotateKeys() })
 	control(mux, "tokens/revoke", func(in struct{ Person string }) error { return t.RevokeTokens(in.Person) })
 	control(mux, "measures/rename", func(in struct{ Dataset, Measure, To string }) error {
 		return t.RenameMeasure(in.Dataset, in.Measure, in.To)

@@ -3,7 +3,6 @@ package sample
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -50,8 +49,7 @@ func (f *faults) next(path string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, fault := range f.list {
-		part, anywhere := strings.CutPrefix(fault.Path, "*")
-		if !strings.HasPrefix(path, fault.Path) && !(anywhere && strings.Contains(path, part)) {
+		if !fits(path, fault.Path) {
 			continue
 		}
 		found := *fault

@@ -3,7 +3,6 @@ package sample
 import (
 	"encoding/csv"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"time"
 
@@ -24,21 +23,26 @@ func prices() (list, cost [productCount + 1]int) {
 	if err != nil {
 		panic(fmt.Sprintf("the company's files are embedded: %v", err))
 	}
-	defer func(f fs.File) { _ = f.Close() }(f)
+	defer f.Close()
 	records, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		panic(fmt.Sprintf("the company's files are checked by the tests: %v", err))
 	}
 	for _, r := range records[1:] {
-		key, _ := strconv.Atoi(r[0])
+		key := int(number(r[0]))
 		list[key], cost[key] = inCents(r[7]), inCents(r[8])
 	}
 	return list, cost
 }
 
-func inCents(text string) int {
-	f, _ := strconv.ParseFloat(text, 64)
-	return int(f*100 + .5)
+func inCents(text string) int { return int(number(text)*100 + .5) }
+
+func number(text string) float64 {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(fmt.Sprintf("the company's files are checked by the tests: %v", err))
+	}
+	return f
 }
 
 // season weighs a day: growth from year to year, a summer and a Christmas peak,

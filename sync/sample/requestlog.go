@@ -39,10 +39,17 @@ func (l *requestLog) with(prefix string) []request {
 	defer l.mu.Unlock()
 	list := []request{}
 	for _, r := range l.list {
-		part, anywhere := strings.CutPrefix(prefix, "*")
-		if strings.HasPrefix(r.Path, prefix) || anywhere && strings.Contains(r.Path, part) {
+		if fits(r.Path, prefix) {
 			list = append(list, r)
 		}
 	}
 	return list
+}
+
+// fits reports whether a path starts with prefix or, after a "*", contains it.
+func fits(path, prefix string) bool {
+	if part, anywhere := strings.CutPrefix(prefix, "*"); anywhere {
+		return strings.Contains(path, part)
+	}
+	return strings.HasPrefix(path, prefix)
 }
