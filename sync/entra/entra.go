@@ -56,9 +56,6 @@ func New(authority, tenant string, r Registration, h *http.Client, now func() ti
 	}
 }
 
-// Tenant returns the id of the tenant that the client speaks to.
-func (c *Client) Tenant() string { return c.tenant }
-
 // An Error is an answer by which Entra refuses.
 type Error struct {
 	Status      int

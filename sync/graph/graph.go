@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// Scope is the one permission that we ask a person for at Graph.
-const Scope = "https://graph.microsoft.com/User.Read"
-
 // A Client calls Graph at one address.
 type Client struct {
 	base string

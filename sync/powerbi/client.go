@@ -85,7 +85,7 @@ func (c *Client) open(ctx context.Context, token, method, path string, in any) (
 	}
 	a := &answer{Reader: bufio.NewReaderSize(resp.Body, 64<<10), status: resp.StatusCode, requestID: resp.Header.Get("RequestId"), close: resp.Body.Close}
 	if mark, _ := a.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		a.Discard(3)
+		_, _ = a.Discard(3) // they have been peeked at
 	}
 	if resp.StatusCode/100 != 2 {
 		defer a.close()

@@ -138,7 +138,7 @@ func table(t *powerbi.Table) knowledge.Table {
 func role(r *powerbi.Role) knowledge.Role {
 	out := knowledge.Role{Name: r.Name}
 	for _, m := range r.Members {
-		out.Members = append(out.Members, knowledge.RoleMember{Name: m.MemberName, ObjectID: lower(m.MemberID), Kind: m.MemberType})
+		out.Members = append(out.Members, knowledge.RoleMember{Name: m.MemberName, ObjectID: strings.ToLower(m.MemberID), Kind: m.MemberType})
 	}
 	for _, t := range r.TablePermissions {
 		out.Tables = append(out.Tables, knowledge.TablePermission{Table: t.Name, Filter: t.FilterExpression})
@@ -186,5 +186,3 @@ func parseID(s string) (string, bool) {
 	}
 	return id.String(), true
 }
-
-func lower(s string) string { return strings.ToLower(s) }
