@@ -12,7 +12,6 @@ import (
 	"github.com/pbmb/pbmb/knowledge"
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/policies"
-	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/tools/admin"
 	"github.com/pbmb/pbmb/tools/operation"
 )
@@ -24,29 +23,6 @@ func openVault(fromEnvironment, file string) (*vault.Vault, error) {
 		return vault.FromEnvironment(fromEnvironment)
 	}
 	return vault.FromFile(file)
-}
-
-// checkBinding refuses a database that belongs to another tenant, or that has an
-// admin and belongs to none (TENANT-07, -10, -11).
-func checkBinding(ctx context.Context, people *oauthstore.Store, cfg config.Config) error {
-	binding, err := people.Binding(ctx)
-	if errors.Is(err, postgres.ErrNotFound) {
-		has, err := people.HasAdmin(ctx)
-		if err == nil && has {
-			err = errors.New("this database has an admin and belongs to no tenant: restore it from a backup")
-		}
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	if binding.TenantID != cfg.TenantID {
-		return errors.New("this database belongs to the tenant " + binding.TenantID + ", and POWERBI_TENANT_ID names another: use a new database for another tenant")
-	}
-	if binding.Mock != cfg.MockAuthority() {
-		return errors.New("this database was set up on the other side of the sample tenant: use a new database")
-	}
-	return nil
 }
 
 func hostOf(address string) string {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/oauth/connection"
 	"github.com/pbmb/pbmb/oauth/session"
 	"github.com/pbmb/pbmb/oauth/signin"
@@ -120,10 +121,9 @@ func FillSample(ctx context.Context, cfg config.Config, tenant *sample.Tenant) (
 
 func waitForSync(ctx context.Context, pool *pgxpool.Pool) error {
 	for {
-		var done bool
-		err := pool.QueryRow(ctx, `select exists (select from sync_run where state = 'succeeded')`).Scan(&done)
+		_, done, err := mirror.Last(ctx, pool, []mirror.Kind{mirror.Full, mirror.Incremental}, []mirror.State{mirror.Succeeded})
 		if err != nil || done {
-			return postgres.Translate(err)
+			return err
 		}
 		select {
 		case <-ctx.Done():

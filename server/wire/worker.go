@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -64,9 +63,7 @@ func Worker(ctx context.Context, cfg config.Config, log *slog.Logger) (p *Worker
 	}, h, time.Now)
 	scanner := &scan.Scanner{
 		Source: powerbi.New(cfg.APIURL, h), Mirror: mirror.New(pool), Log: log, Wait: scan.Sleep,
-		Token: func(ctx context.Context) (string, error) {
-			return app.AppToken(ctx, "https://analysis.windows.net/powerbi/api/.default")
-		},
+		Token: func(ctx context.Context) (string, error) { return app.AppToken(ctx, powerbi.AppScope) },
 	}
 	runner, err := worker.NewWorker(pool, scanner, check, log)
 	if err != nil {
@@ -79,24 +76,4 @@ func Worker(ctx context.Context, cfg config.Config, log *slog.Logger) (p *Worker
 func (p *WorkerProcess) Run(ctx context.Context) error {
 	defer p.pool.Close()
 	return runJobs(ctx, p.runner)
-}
-
-// checkWorkerBinding is [checkBinding] as far as the worker may look (TENANT-07 to -12).
-func checkWorkerBinding(ctx context.Context, pool *pgxpool.Pool, cfg config.Config) error {
-	var tenant string
-	var mock, hasAdmin bool
-	err := pool.QueryRow(ctx, `
-		select coalesce((select tenant_id::text from deployment_tenant), ''), coalesce((select mock from deployment_tenant), false), deployment_has_admin()`,
-	).Scan(&tenant, &mock, &hasAdmin)
-	switch {
-	case err != nil:
-		return postgres.Translate(err)
-	case tenant == "" && hasAdmin:
-		return errors.New("this database has an admin and belongs to no tenant: restore it from a backup")
-	case tenant != "" && tenant != cfg.TenantID:
-		return errors.New("this database belongs to the tenant " + tenant + ", and POWERBI_TENANT_ID names another: use a new database for another tenant")
-	case tenant != "" && mock != cfg.MockAuthority():
-		return errors.New("this database was set up on the other side of the sample tenant: use a new database")
-	}
-	return nil
 }
