@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pbmb/pbmb/internal/postgres"
-	"github.com/pbmb/pbmb/internal/postgres/cluster"
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/sync/sample"
 )
@@ -332,8 +331,6 @@ func (s *services) stop() {
 	case <-time.After(stopTimeout):
 	}
 }
-
-var _ child = (*cluster.Cluster)(nil)
 
 // ServeUntilDone serves h until ctx ends.
 func ServeUntilDone(ctx context.Context, l net.Listener, h http.Handler) error {

@@ -30,6 +30,8 @@ type child interface {
 	Stop()                 // ends it and waits
 }
 
+var _ child = (*cluster.Cluster)(nil)
+
 // programs are the child processes. One that ends by itself is started again,
 // so that the api meets what it would meet anywhere: a database that is away
 // for a moment.
@@ -136,7 +138,9 @@ func (p *programs) startPostgres(ctx context.Context) (*cluster.Cluster, error) 
 			Data:     filepath.Join(p.data.path, "postgres"),
 			Sockets:  sockets,
 			// Plans are simple and short here; compiling them costs more than it saves.
-			Settings: []string{"jit=off", "max_wal_senders=0", "wal_level=minimal"},
+			// The first sync fills an empty database, and plans are good only once
+			// its tables have been counted: that is looked after soon.
+			Settings: []string{"jit=off", "max_wal_senders=0", "wal_level=minimal", "autovacuum_naptime=5s"},
 		})
 		if err != nil {
 			return nil, err
