@@ -2,6 +2,7 @@ package restapi
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -84,7 +85,7 @@ func describe(api huma.API, d *operation.Def) *huma.Operation {
 		},
 	}
 	body := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
-	for _, name := range sortedNames(d.Input.Properties) {
+	for _, name := range slices.Sorted(maps.Keys(d.Input.Properties)) {
 		s, required := d.Input.Properties[name], slices.Contains(d.Input.Required, name)
 		switch {
 		case slices.Contains(d.PathParams, name):
@@ -111,13 +112,4 @@ func inQuery(d *operation.Def) bool {
 
 func content(kind string, s *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{kind: {Schema: s}}
-}
-
-func sortedNames(properties map[string]*huma.Schema) []string {
-	names := make([]string, 0, len(properties))
-	for name := range properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
