@@ -83,7 +83,7 @@ type Report struct {
 	ID, Name, DatasetID, AppID, OriginalID string
 }
 
-// A App is an app with its audience.
+// An App is an app with its audience.
 type App struct {
 	ID, Name, Description, WorkspaceID string
 	Access                             []Entry
@@ -212,9 +212,6 @@ func release(conn *pgxpool.Conn) {
 	}
 	conn.Release()
 }
-
-// StartedAt is when the run began, by the database's clock.
-func (r *Run) StartedAt() time.Time { return r.at }
 
 // SkipEntries counts entries of access lists that could not be used.
 func (r *Run) SkipEntries(n int) {
