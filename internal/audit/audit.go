@@ -26,8 +26,8 @@ const (
 
 // An Event is what somebody did or was refused.
 type Event struct {
-	Action  string         // the operation or event, such as mark_pii
-	Outcome Outcome        //
+	Action  string // the operation or event, such as mark_pii
+	Outcome Outcome
 	Element string         // what it was done to
 	Reason  string         // of a refusal: its kind
 	Detail  map[string]any // references and counts, never values

@@ -15,8 +15,8 @@ import (
 
 // searchWords ranks by how many of the words stand in the name, then in the
 // description; a name that is just the words comes first, and an endorsed dataset's
-// before others'. What rules on personal
-// data cover is never found, whoever asks (PII-77).
+// before others'. What rules on personal data cover is never found, whoever asks
+// (PII-77).
 const searchWords = `
 with element as (
   select 'measure' as kind, d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, m.name, m.folded,

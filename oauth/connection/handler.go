@@ -21,12 +21,13 @@ import (
 	"github.com/pbmb/pbmb/policies"
 )
 
+// The paths of the two steps.
 const (
 	StartPath    = "/api/v1/me/connection/start"
 	CallbackPath = "/api/connect/callback"
-
-	stateLife = 10 * time.Minute
 )
+
+const stateLife = 10 * time.Minute
 
 // What the page that the browser returns to is told, in the parameter power_bi.
 const (
@@ -141,8 +142,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, p *policies.Pri
 	event := audit.Event{
 		Action: "connect_power_bi", Outcome: audit.Deny, Element: personElement(p.ID), Reason: code,
 	}
-	var untrusted *untrustedError
-	if errors.As(cause, &untrusted) && untrusted.objectID != "" {
+	if untrusted, ok := errors.AsType[*untrustedError](cause); ok && untrusted.objectID != "" {
 		event.Detail = map[string]any{"object_id": untrusted.objectID}
 	}
 	if err := h.Audit.Write(r.Context(), p, event); err != nil {
