@@ -29,11 +29,6 @@ type Known struct {
 	GroupIDs []string // nil where they are not known
 }
 
-// DevOpen says whether both locks of the dev sign-in are open (SIGNIN-37).
-func DevOpen(environment, allowDevSignIn string) bool {
-	return (environment == "development" || environment == "test") && allowDevSignIn == "1"
-}
-
 // CheckDevShut returns an error where the dev sign-in is shut and left people
 // behind: they could be somebody else's (SIGNIN-43). It says how to remove them.
 func CheckDevShut(ctx context.Context, st interface {

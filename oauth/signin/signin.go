@@ -133,8 +133,8 @@ func (h *Handler) config(w http.ResponseWriter, r *http.Request) {
 	}{providers, false, h.Dev != nil, configured && IsMock(app.Authority)})
 }
 
-// IsMock says whether an authority is the sample tenant's: that of a real
-// tenant is never on this machine (TENANT-17).
+// IsMock says whether an authority is the sample tenant's. The rule is closed:
+// every host but the loopback interface's is a real authority (TENANT-17).
 func IsMock(authority string) bool {
 	u, err := url.Parse(authority)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/pbmb/pbmb/oauth/signin"
 )
 
 // An Environment says how strict the process is.
@@ -94,16 +96,8 @@ func Read(getenv func(string) string) Config {
 	}
 }
 
-// MockAuthority reports whether sign-in goes to a stand-in for Microsoft on this
-// machine. The rule is closed: every other host is a real authority (TENANT-17).
-func (c Config) MockAuthority() bool {
-	u, err := url.Parse(c.Authority)
-	if err != nil {
-		return false
-	}
-	host := strings.ToLower(u.Hostname())
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "127.0.0.1" || host == "::1"
-}
+// MockAuthority reports whether sign-in goes to the sample tenant (TENANT-17).
+func (c Config) MockAuthority() bool { return signin.IsMock(c.Authority) }
 
 // DevSignIn reports whether the dev sign-in is open: both locks, and a mock.
 func (c Config) DevSignIn() bool {

@@ -112,6 +112,10 @@ func TestDevSignInNeedsBothLocks(t *testing.T) {
 		"in production":         {"production", "1", local, false},
 		"not allowed":           {"development", "", local, false},
 		"allowed by a word":     {"development", "true", local, false},
+		"allowed with a blank":  {"test", "1 ", local, false},
+		"allowed by a zero":     {"test", "0", local, false},
+		"in no environment":     {"", "1", local, false},
+		"in another spelling":   {"Development", "1", local, false},
 		"over a real authority": {"development", "1", "https://login.microsoftonline.com", false},
 	} {
 		c := read(map[string]string{"PBMB_ENV": tt.environment, "ALLOW_DEV_SIGN_IN": tt.allow, "POWERBI_AUTHORITY": tt.authority})
