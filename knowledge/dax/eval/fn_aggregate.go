@@ -448,12 +448,19 @@ func (c *compiler) concatenateX(s *scope, x *dax.Call) node {
 			places, _ := e.ordered(rel, keys)
 			rel = rel.pick(places)
 		}
-		parts := make([]string, 0, rel.n)
-		e.each(rel, func(int) { parts = append(parts, of(e).String()) })
+		parts, size := make([]string, 0, rel.n), 0
+		between := delimiter(e).String()
+		e.each(rel, func(int) {
+			part := of(e).String()
+			if size += len(part) + len(between); size > maxText {
+				fail(Evaluation, "The text of CONCATENATEX would be too long.")
+			}
+			parts = append(parts, part)
+		})
 		if len(parts) == 0 {
 			return value.Value{}
 		}
-		return value.OfText(strings.Join(parts, delimiter(e).String()))
+		return e.q.made(value.OfText(strings.Join(parts, between)))
 	}}
 }
 

@@ -9,6 +9,26 @@ import (
 	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
 )
 
+const (
+	// maxText bounds what makes a text many times as long as what it is made of.
+	maxText = 16 << 20
+
+	// maxTexts bounds the texts that one query makes, of which only those count
+	// that are longer than shortText.
+	maxTexts  = 256 << 20
+	shortText = 1 << 10
+)
+
+// made counts a text that the query made, before there is another.
+func (q *query) made(v value.Value) value.Value {
+	if n := v.TextLen(); n > shortText {
+		if q.texts += n; q.texts > maxTexts {
+			fail(Evaluation, "The texts of the query are too long.")
+		}
+	}
+	return v
+}
+
 // textFunctions work on text. Positions count characters from 1.
 func textFunctions() map[string]function {
 	text := func(f func(string) string) function {
@@ -63,11 +83,11 @@ func textFunctions() map[string]function {
 			return value.OfText(string(r[:from]) + a[3].String() + string(r[to:]))
 		}),
 		"rept": plain(2, func(a []value.Value) value.Value {
-			n := count(a, 1, 0)
-			if n > 1<<20 {
+			text, n := a[0].String(), count(a, 1, 0)
+			if n > 0 && len(text) > maxText/n {
 				fail(Evaluation, "The text of REPT would be too long.")
 			}
-			return value.OfText(strings.Repeat(a[0].String(), n))
+			return value.OfText(strings.Repeat(text, n))
 		}),
 		"search": scalarFunction(2, 4, func(c *compiler, s *scope, x *dax.Call) node { return c.position(s, x, false) }),
 		"find":   scalarFunction(2, 4, func(c *compiler, s *scope, x *dax.Call) node { return c.position(s, x, true) }),
@@ -133,6 +153,9 @@ func substitute(a []value.Value) value.Value {
 		return value.OfText(s)
 	}
 	if len(a) < 4 {
+		if n := strings.Count(s, old); n > 0 && len(with) > maxText/n {
+			fail(Evaluation, "The text of SUBSTITUTE would be too long.")
+		}
 		return value.OfText(strings.ReplaceAll(s, old, with))
 	}
 	nth := whole(a[3])

@@ -186,7 +186,7 @@ func variadic(min, max int, f func(args []value.Value) value.Value) function {
 			for _, arg := range args {
 				vals = append(vals, arg(e))
 			}
-			return f(vals)
+			return e.q.made(f(vals))
 		}}
 	}}
 }

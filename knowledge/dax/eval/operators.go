@@ -44,7 +44,7 @@ func (c *compiler) binary(s *scope, x *dax.Binary) node {
 	case "^":
 		n.scalar = operate(value.Pow)
 	case "&":
-		n.scalar = func(e *env) value.Value { return value.Concat(a(e), b(e)) }
+		n.scalar = func(e *env) value.Value { return e.q.made(value.Concat(a(e), b(e))) }
 	case "=":
 		n.scalar = compare(func(c int) bool { return c == 0 })
 	case "<>":

@@ -36,6 +36,7 @@ type query struct {
 	propagated map[propagation]*column.Rows
 	remembered int
 	compiled   int // expressions so far
+	texts      int // bytes of the long texts so far
 
 	items map[*itemDef]*calculationItem // that were used
 }

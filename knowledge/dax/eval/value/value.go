@@ -73,6 +73,9 @@ func OfInt(n int64) Value      { return Value{kind: Int, n: n} }
 func OfDouble(f float64) Value { return Value{kind: Double, n: int64(math.Float64bits(f))} }
 func OfText(s string) Value    { return Value{kind: Text, s: s} }
 
+// TextLen is how many bytes of text v holds.
+func (v Value) TextLen() int { return len(v.s) }
+
 // OfDecimal rounds f to four decimals, halves away from zero.
 func OfDecimal(f float64) Value { return Value{kind: Decimal, n: int64(math.Round(f * scale))} }
 
