@@ -26,6 +26,15 @@ func (SyncArgs) Kind() string { return "sync" }
 // InsertOpts has the job wait in the worker's queue, once.
 func (SyncArgs) InsertOpts() river.InsertOpts { return once(QueueWorker, 5) }
 
+// CleanUpArgs are those of a job that deletes what nothing counts any more.
+type CleanUpArgs struct{}
+
+// Kind is the job's name.
+func (CleanUpArgs) Kind() string { return "clean_up" }
+
+// InsertOpts has the job wait in the worker's queue, once.
+func (CleanUpArgs) InsertOpts() river.InsertOpts { return once(QueueWorker, 5) }
+
 // ReadModelArgs are those of a job that reads one model under somebody's token.
 type ReadModelArgs struct {
 	DatasetID string `json:"dataset_id" river:"unique"`
@@ -71,5 +80,6 @@ func schedule() []*river.PeriodicJob {
 		every(24*time.Hour, SyncArgs{Full: true}),
 		every(time.Hour, SyncArgs{}),
 		every(24*time.Hour, ReadModelsArgs{}),
+		every(time.Hour, CleanUpArgs{}),
 	}
 }

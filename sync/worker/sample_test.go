@@ -27,9 +27,10 @@ func (m models) ReadAsAnybody(_ context.Context, datasetID string) error {
 	return nil
 }
 
-// The worker's start syncs the tenant, and the api is asked to read what changed.
+// The worker's start syncs the tenant and cleans up, and the api is asked to read
+// what changed.
 //
-// JOBS-01, JOBS-24, SYNC-03
+// JOBS-01, JOBS-24, SYNC-03, NET-23
 func TestTheFirstSyncAndWhatFollows(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
@@ -48,6 +49,7 @@ func TestTheFirstSyncAndWhatFollows(t *testing.T) {
 		ClientID: sample.ScannerID, Secret: func(context.Context) (string, error) { return sample.ScannerSecret, nil },
 	}, h, time.Now)
 	began := time.Now().Add(-time.Minute)
+	db.Exec("insert into request_rate (rule, subject, window_start, count) values ('r', 'old', now() - interval '25 hours', 1), ('r', 'young', now() - interval '23 hours', 1)")
 	w, err := worker.NewWorker(db.Worker(), &scan.Scanner{
 		Source: powerbi.New(srv.URL+sample.PowerBIPath+"/v1.0/myorg", h),
 		Token:  func(ctx context.Context) (string, error) { return app.AppToken(ctx, powerbi.AppScope) },
@@ -62,6 +64,12 @@ func TestTheFirstSyncAndWhatFollows(t *testing.T) {
 	run, err := mirror.Await(t.Context(), db.API(), began)
 	if err != nil || run.State != mirror.Succeeded || run.Counts.Datasets == 0 {
 		t.Fatalf("got %+v, %v", run, err)
+	}
+	for left, deadline := 2, time.Now().Add(time.Minute); left != 1; { // each look is a connection of its own
+		db.QueryRow("select count(*) from request_rate", nil, &left)
+		if time.Now().After(deadline) {
+			t.Fatalf("%d rate counts are left, want the young one", left)
+		}
 	}
 	if err := w.Stop(t.Context()); err != nil {
 		t.Fatal(err)

@@ -9,42 +9,53 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
+	"github.com/pbmb/pbmb/internal/ratelimit"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/sync/scan"
 )
 
 // NewWorker returns the runner of the worker process, which starts with a full
-// sync. scanner's Mirror is over pool, of the role worker_rw.
+// sync and a clean-up. scanner's Mirror is over pool, of the role worker_rw.
 func NewWorker(pool *pgxpool.Pool, scanner *scan.Scanner, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
 	reg := NewRegistry()
 	var r *Runner
-	err := Register(reg, QueueWorker, func(ctx context.Context, args SyncArgs) error {
-		read := scanner.Incremental
-		if args.Full {
-			read = scanner.Full
-		}
-		done, err := read(ctx)
-		if errors.Is(err, mirror.ErrRunning) {
-			return river.JobSnooze(time.Minute) // one that was not queued, such as an operator's
-		}
-		if err != nil {
+	err := errors.Join(
+		Register(reg, QueueWorker, func(ctx context.Context, args SyncArgs) error {
+			read := scanner.Incremental
+			if args.Full {
+				read = scanner.Full
+			}
+			done, err := read(ctx)
+			if errors.Is(err, mirror.ErrRunning) {
+				return river.JobSnooze(time.Minute) // one that was not queued, such as an operator's
+			}
+			if err != nil {
+				return err
+			}
+			log.InfoContext(ctx, "synced the tenant", "full", args.Full,
+				"datasets", done.Counts.Datasets, "measures", done.Counts.Measures, "columns", done.Counts.Columns,
+				"unusable_entries", done.Counts.UnusableEntries, "changed", len(done.Changed))
+			// What the scanner does not give is read by the api, under people's tokens.
+			jobs := make([]river.JobArgs, len(done.Changed))
+			for i, id := range done.Changed {
+				jobs[i] = ReadModelArgs{DatasetID: id}
+			}
+			return r.Queue(ctx, jobs...)
+		}),
+		Register(reg, QueueWorker, func(ctx context.Context, _ CleanUpArgs) error {
+			n, err := ratelimit.DeleteOld(ctx, pool, time.Now())
+			if err == nil {
+				log.InfoContext(ctx, "cleaned up", "rate_counts", n)
+			}
 			return err
-		}
-		log.InfoContext(ctx, "synced the tenant", "full", args.Full,
-			"datasets", done.Counts.Datasets, "measures", done.Counts.Measures, "columns", done.Counts.Columns,
-			"unusable_entries", done.Counts.UnusableEntries, "changed", len(done.Changed))
-		// What the scanner does not give is read by the api, under people's tokens.
-		jobs := make([]river.JobArgs, len(done.Changed))
-		for i, id := range done.Changed {
-			jobs[i] = ReadModelArgs{DatasetID: id}
-		}
-		return r.Queue(ctx, jobs...)
-	})
+		}),
+	)
 	if err != nil {
 		return nil, err
 	}
 	r, err = NewRunner(Options{
-		Queue: QueueWorker, Pool: pool, Registry: reg, Log: log, Check: check, First: []river.JobArgs{SyncArgs{Full: true}},
+		Queue: QueueWorker, Pool: pool, Registry: reg, Log: log, Check: check,
+		First: []river.JobArgs{SyncArgs{Full: true}, CleanUpArgs{}},
 	})
 	return r, err
 }
