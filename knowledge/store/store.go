@@ -1,12 +1,12 @@
-// Package store keeps what the product knows in PostgreSQL. Fixed queries are in
-// queries/ and become package db; lists and searches, whose conditions depend on
-// who asks, are constant texts that a [visibility.View] completes. Each exported
-// method is one transaction, and one that changes something audits it there.
+// Package store keeps what the product knows in PostgreSQL. Lists and searches,
+// whose conditions depend on who asks, are constant texts that a [visibility.View]
+// completes. A method that changes something is one transaction, which audits it.
+//
+// What is read of the tenant is written by packages mirror and relationship, whose
+// queries are in queries/ and become package db.
 package store
 
-import (
-	"github.com/jackc/pgx/v5/pgxpool"
-)
+import "github.com/jackc/pgx/v5/pgxpool"
 
 // A Store reads and writes as the api.
 type Store struct {
