@@ -39,8 +39,7 @@ func Check(query string, m *knowledge.Model, c *Coverage) *Refusal {
 func unreadable(err error) *Refusal {
 	r := &Refusal{Cause: Unreadable, Detail: err.Error()}
 	f := Finding{Cause: Unreadable}
-	var errs *dax.Errors
-	if errors.As(err, &errs) {
+	if errs, ok := errors.AsType[*dax.Errors](err); ok {
 		p := errs.List[0]
 		r.Detail = p.String()
 		f.Line, f.Column = p.Pos.Line, p.Pos.Column
@@ -172,9 +171,8 @@ func (c *Coverage) check(n dax.Node, res *dax.Resolution, resolveErr error) []fi
 	}
 	if len(k.found) == 0 && resolveErr != nil {
 		// A name that is not known anywhere else, such as the home of a measure.
-		var errs *dax.Errors
 		f := finding{cause: Unreadable, detail: resolveErr.Error()}
-		if errors.As(resolveErr, &errs) {
+		if errs, ok := errors.AsType[*dax.Errors](resolveErr); ok {
 			f.pos = errs.List[0].Pos
 			f.detail = errs.List[0].Message
 		}
@@ -251,7 +249,7 @@ func (k *checker) column(tableName, name string, n dax.Node) bool {
 			name = col.Name
 			for _, v := range col.Variations {
 				if hidden := k.c.tables[knowledge.Fold(v.Table)]; hidden != nil && k.c.tableCause(hidden) {
-					if _, covered := k.c.columnCause(tableName, name); !covered && k.c.varies(n) {
+					if _, covered := k.c.columnCause(tableName, name); !covered && varies(n) {
 						k.add(Joined, tableName+"["+name+"]", n)
 						return true
 					}
@@ -268,7 +266,7 @@ func (k *checker) column(tableName, name string, n dax.Node) bool {
 }
 
 // varies tells whether a reference goes on to a variation of its column.
-func (c *Coverage) varies(n dax.Node) bool {
+func varies(n dax.Node) bool {
 	ref, ok := n.(*dax.Ref)
 	return ok && ref.Variation != ""
 }

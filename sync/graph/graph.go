@@ -61,8 +61,7 @@ func (c *Client) Me(ctx context.Context, token string) (Person, error) {
 // or through other groups: lower-case, sorted, each once.
 func (c *Client) GroupIDs(ctx context.Context, token string) ([]string, error) {
 	ids, err := c.memberGroups(ctx, token)
-	var refused *Error
-	if errors.As(err, &refused) && refused.Code == "Directory_ResultSizeLimitExceeded" {
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == "Directory_ResultSizeLimitExceeded" {
 		ids, err = c.memberOf(ctx, token) // one answer holds 11,000; beyond that only pages do
 	}
 	if err != nil {

@@ -86,8 +86,8 @@ func (r *Reader) ReadAsAnybody(ctx context.Context, datasetID string) error {
 		if err == nil {
 			return nil
 		}
-		var refused *powerbi.Error
-		if errors.As(err, &refused) && (refused.Throttled() || refused.Status >= 500) || ctx.Err() != nil {
+		refused, ok := errors.AsType[*powerbi.Error](err)
+		if ok && (refused.Throttled() || refused.Status >= 500) || ctx.Err() != nil {
 			return err // nobody else fares better now
 		}
 		r.Log.InfoContext(ctx, "reading a model as the next person", "dataset", datasetID, "error", err)
@@ -97,9 +97,9 @@ func (r *Reader) ReadAsAnybody(ctx context.Context, datasetID string) error {
 
 // cause tells what stopped the reading, without Power BI's own sentence.
 func cause(err error) (state, reason string) {
-	var refused *powerbi.Error
+	refused, ok := errors.AsType[*powerbi.Error](err)
 	switch {
-	case !errors.As(err, &refused):
+	case !ok:
 		return relationship.Failed, "Power BI could not be reached, or its answer was not understood."
 	case refused.Unseen():
 		return relationship.Refused, "Power BI does not let this account query the model."

@@ -104,8 +104,8 @@ func (t *Tenant) queryAs(w http.ResponseWriter, r *http.Request, c caller, imper
 
 // queryError answers what was wrong with a query.
 func (t *Tenant) queryError(w http.ResponseWriter, err error) {
-	var problem *eval.Error
-	if !errors.As(err, &problem) {
+	problem, ok := errors.AsType[*eval.Error](err)
+	if !ok {
 		t.log.Error("evaluating a query in the sample tenant", "error", err)
 		powerBIError(w, http.StatusInternalServerError, "InternalServerError", "An internal error occurred.")
 		return

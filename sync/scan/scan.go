@@ -232,8 +232,8 @@ func (s *Scanner) ask(ctx context.Context, request func(token string) error) err
 			return fmt.Errorf("scanner's token: %w", err)
 		}
 		err = request(token)
-		var refused *powerbi.Error
-		if err == nil || n == attempts || !errors.As(err, &refused) || !refused.Throttled() && refused.Status < 500 {
+		refused, ok := errors.AsType[*powerbi.Error](err)
+		if err == nil || n == attempts || !ok || !refused.Throttled() && refused.Status < 500 {
 			return err
 		}
 		s.Log.InfoContext(ctx, "asking power bi again", "status", refused.Status, "attempt", n)
