@@ -162,6 +162,9 @@ func (c *compiler) union(s *scope, x *dax.Call) node {
 		r := newRelation(sc)
 		for _, table := range tables {
 			rel := table(e)
+			if r.n+rel.n > maxJoined {
+				fail(Evaluation, "The query makes a table of more than %d rows.", maxJoined)
+			}
 			for k := range sc.cols {
 				r.cols[k].vals = append(r.cols[k].vals, rel.values(k)...)
 			}

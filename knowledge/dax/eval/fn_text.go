@@ -17,6 +17,9 @@ const (
 	// that are longer than shortText.
 	maxTexts  = 256 << 20
 	shortText = 1 << 10
+
+	// maxPattern bounds what is gone through again for each of its characters.
+	maxPattern = 4 << 10
 )
 
 // made counts a text that the query made, before there is another.
@@ -114,7 +117,11 @@ func textFunctions() map[string]function {
 			return value.OfInt(int64(r))
 		}),
 		"format": variadic(2, 3, func(a []value.Value) value.Value {
-			return value.OfText(value.Format(a[0], a[1].String()))
+			pattern := a[1].String()
+			if len(pattern) > maxPattern {
+				fail(Evaluation, "The format string of FORMAT is too long.")
+			}
+			return value.OfText(value.Format(a[0], pattern))
 		}),
 		"fixed": variadic(1, 3, func(a []value.Value) value.Value {
 			digits := 2
@@ -211,34 +218,49 @@ func (c *compiler) position(s *scope, x *dax.Call, exact bool) node {
 // the meaning of what follows it away. It gives the character, or -1.
 func wildcard(text, pattern string, from int) int {
 	t, p := []rune(text), []rune(pattern)
+	if len(p) > 0 && len(t) > maxCompared/len(p) {
+		fail(Evaluation, "The texts to search are too long.")
+	}
 	for at := from; at <= len(t); at++ {
-		if matches(t[at:], p) {
+		found, gotToStar := matches(t[at:], p)
+		if found {
 			return at
+		}
+		if gotToStar {
+			break // what follows the * is nowhere in the rest
 		}
 	}
 	return -1
 }
 
-// matches says whether t starts with the pattern.
-func matches(t, p []rune) bool {
-	for len(p) > 0 {
-		switch {
-		case p[0] == '*':
-			for skip := 0; skip <= len(t); skip++ {
-				if matches(t[skip:], p[1:]) {
-					return true
-				}
-			}
-			return false
-		case p[0] == '~' && len(p) > 1 && (p[1] == '*' || p[1] == '?' || p[1] == '~'):
-			p = p[1:]
-			if len(t) == 0 || t[0] != p[0] {
-				return false
-			}
-		case len(t) == 0, p[0] != '?' && unicode.ToLower(t[0]) != unicode.ToLower(p[0]):
-			return false
+// maxCompared bounds the characters that one search compares.
+const maxCompared = 256 << 20
+
+// matches says whether t starts with the pattern, and whether the pattern matches
+// as far as a *. Where a later part does not match, only what the last * stands
+// for needs to grow: the earlier ones stand for as little as they can.
+func matches(t, p []rune) (found, gotToStar bool) {
+	i, k := 0, 0
+	star, grown := -1, 0
+	for k < len(p) {
+		if p[k] == '*' {
+			star, grown = k, i
+			k++
+			continue
 		}
-		t, p = t[1:], p[1:]
+		literal, next := p[k] != '?', k+1
+		if p[k] == '~' && next < len(p) && (p[next] == '*' || p[next] == '?' || p[next] == '~') {
+			k, next = next, next+1
+		}
+		switch {
+		case i < len(t) && (!literal || unicode.ToLower(t[i]) == unicode.ToLower(p[k])):
+			i, k = i+1, next
+		case star >= 0 && grown < len(t):
+			grown++
+			i, k = grown, star+1
+		default:
+			return false, star >= 0
+		}
 	}
-	return true
+	return true, star >= 0
 }
