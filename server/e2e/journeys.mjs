@@ -27,6 +27,7 @@ async function newClient(name) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  server.unref(); // a journey that breaks off leaves it open
   server.origin = `http://127.0.0.1:${server.address().port}`;
   const redirect = `${server.origin}/callback`;
   const { registration_endpoint, authorization_endpoint, token_endpoint, issuer } = await (
