@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -45,6 +47,9 @@ type Client struct {
 
 // Client returns [postgres.ErrNotFound] for an unknown id.
 func (s *Store) Client(ctx context.Context, id string) (*Client, error) {
+	if strings.ContainsRune(id, 0) || !utf8.ValidString(id) {
+		return nil, fmt.Errorf("reading a client: %w", postgres.ErrNotFound) // PostgreSQL keeps no such text
+	}
 	c, err := s.q.Client(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading a client: %w", postgres.Translate(err))
