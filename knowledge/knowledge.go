@@ -13,6 +13,10 @@ var (
 	// so that the three cannot be told apart.
 	ErrNotFound = errors.New("not found")
 
+	// ErrNotOne is returned where a name was to mean one thing and means none or
+	// several of those that the caller can see.
+	ErrNotOne = errors.New("none or several")
+
 	// ErrConflict is returned when a write was based on a state that is gone.
 	ErrConflict = errors.New("conflict")
 )

@@ -21,6 +21,7 @@ type DatasetCounts struct {
 // An ElementFilter narrows a list of columns or measures. Empty fields narrow nothing.
 type ElementFilter struct {
 	DatasetID string
+	Dataset   string // its name by itself, where the id is not known: see [ErrNotOne]
 	Table     string // name, in any case and width
 	Words     string // of the name or the description
 }

@@ -212,15 +212,19 @@ func (s *Store) ListTables(ctx context.Context, view *visibility.View, id string
 const nearestTables = `
 select distinct t.name, t.folded
 from powerbi_table t join powerbi_dataset d on d.id = t.dataset_id
-where t.removed_at is null and {datasets d} and (@dataset = '' or d.id::text = @dataset)
+where t.removed_at is null and {datasets d} and (@id = '' or d.id::text = @id) and (@name = '' or d.folded = @name)
   and (exists (select from powerbi_column c where c.table_id = t.id and c.removed_at is null and {columns c t})
     or exists (select from powerbi_measure m where m.table_id = t.id and m.removed_at is null and {measures m t}))
 limit 5000`
 
 // NearestTables returns up to five names of tables of which view shows anything
-// and that are like name, best first. No dataset means every one.
-func (s *Store) NearestTables(ctx context.Context, view *visibility.View, datasetID, name string) ([]string, error) {
-	found, err := rows[nameRow](ctx, s, view, nearestTables, pgx.NamedArgs{"dataset": datasetID})
+// and that are like name, best first, in the filter's dataset.
+func (s *Store) NearestTables(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, name string) ([]string, error) {
+	args := pgx.NamedArgs{"id": f.DatasetID, "name": ""}
+	if f.DatasetID == "" {
+		args["name"] = knowledge.Fold(f.Dataset)
+	}
+	found, err := rows[nameRow](ctx, s, view, nearestTables, args)
 	if err != nil {
 		return nil, fmt.Errorf("finding tables like one: %w", err)
 	}

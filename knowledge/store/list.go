@@ -17,7 +17,7 @@ import (
 // the names of its fields' db tags.
 func rows[T any](ctx context.Context, s *Store, view *visibility.View, text string, args pgx.NamedArgs) ([]T, error) {
 	sql, all := view.Statement(text, args)
-	found, err := s.pool.Query(ctx, sql, all)
+	found, err := s.pool.Query(ctx, sql, all...)
 	if err != nil {
 		return nil, postgres.Translate(err)
 	}
@@ -38,44 +38,52 @@ func pattern(words string) string {
 // and then its index finds the rows. The counts are in every row, and alone in the
 // one row of an empty page.
 const (
-	listColumns       = fromColumns + ofElements
-	listColumnsOfOne  = fromColumns + ofOne + ofElements
-	listMeasures      = fromMeasures + ofElements
-	listMeasuresOfOne = fromMeasures + ofOne + ofElements
+	listColumns        = visible + ofColumns + ofElements
+	listColumnsByID    = visible + byID + ofColumns + ofElements
+	listColumnsByName  = visible + byName + ofColumns + ofElements
+	listMeasures       = visible + ofMeasures + ofElements
+	listMeasuresByID   = visible + byID + ofMeasures + ofElements
+	listMeasuresByName = visible + byName + ofMeasures + ofElements
 
-	ofOne = ` and d.id = @dataset::uuid`
+	// What may be seen is asked once, not for each element.
+	visible = `
+with d as materialized (
+  select d.id, d.name from powerbi_dataset d where {datasets d}`
 
-	fromColumns = `
-with element as (
+	byID   = ` and d.id = @id::uuid`
+	byName = ` and d.folded = @name`
+
+	ofColumns = `
+), element as (
   select d.id as dataset_id, d.name as dataset, t.name as table_name, c.name, c.data_type as data_type,
     c.own_description, c.description, c.expression, c.is_hidden, t.folded as table_folded, c.folded,
     {pii_column c t} as pii,
     (@pattern = '' or c.name ilike @pattern or c.description ilike @pattern or c.own_description ilike @pattern) as found
-  from powerbi_column c
+  from d
+  join powerbi_column c on c.dataset_id = d.id
   join powerbi_table t on t.id = c.table_id
-  join powerbi_dataset d on d.id = c.dataset_id
-  where c.removed_at is null and t.removed_at is null and {datasets d}`
+  where c.removed_at is null and t.removed_at is null and (@table = '' or t.folded = @table)`
 
-	fromMeasures = `
-with element as (
+	ofMeasures = `
+), element as (
   select d.id as dataset_id, d.name as dataset, t.name as table_name, m.name, m.format as data_type,
     m.own_description, m.description, m.expression, m.is_hidden, t.folded as table_folded, m.folded,
     {pii_measure m t} as pii,
     (@pattern = '' or m.name ilike @pattern or m.description ilike @pattern or m.own_description ilike @pattern) as found
-  from powerbi_measure m
+  from d
+  join powerbi_measure m on m.dataset_id = d.id
   join powerbi_table t on t.id = m.table_id
-  join powerbi_dataset d on d.id = m.dataset_id
-  where m.removed_at is null and t.removed_at is null and {datasets d}`
+  where m.removed_at is null and t.removed_at is null and (@table = '' or t.folded = @table)`
 
 	ofElements = `
-    and (@table = '' or t.folded = @table)
 ), counted as (
   select count(*) filter (where ({reads pii} or not pii) and found) as total,
     count(*) filter (where pii and not {reads pii}) as hidden,
-    count(*) filter (where {reads pii} or not pii) as any_shown
+    count(*) filter (where {reads pii} or not pii) as any_shown,
+    (select count(*) from d) as datasets
   from element
 )
-select counted.total, counted.hidden, counted.any_shown, page.dataset_id::text, page.dataset, page.table_name, page.name, page.data_type,
+select counted.total, counted.hidden, counted.any_shown, counted.datasets, page.dataset_id::text, page.dataset, page.table_name, page.name, page.data_type,
   coalesce(nullif(page.own_description, ''), page.description) as description, page.expression, page.is_hidden, page.pii
 from counted left join lateral (
   select * from element where ({reads pii} or not pii) and found
@@ -90,6 +98,7 @@ type elementRow struct {
 	Total       int     `db:"total"`
 	Hidden      int     `db:"hidden"`
 	AnyShown    int     `db:"any_shown"`
+	Datasets    int     `db:"datasets"`
 	DatasetID   *string `db:"dataset_id"`
 	Dataset     *string `db:"dataset"`
 	Table       *string `db:"table_name"`
@@ -104,16 +113,23 @@ type elementRow struct {
 // elements runs one of the two lists. What is hidden is counted whatever words
 // are looked for, so that no word can ask for a hidden name; and not at all for a
 // table of which nothing is shown, which answers as one that does not exist.
-func (s *Store) elements(ctx context.Context, view *visibility.View, all, ofOne string, f knowledge.ElementFilter, r knowledge.Range) (found []elementRow, total, hidden int, err error) {
-	text := all
-	if f.DatasetID != "" {
-		text = ofOne
+func (s *Store) elements(ctx context.Context, view *visibility.View, all, byID, byName string, f knowledge.ElementFilter, r knowledge.Range) (found []elementRow, total, hidden int, err error) {
+	args := pgx.NamedArgs{
+		"table": knowledge.Fold(f.Table), "pattern": pattern(f.Words), "offset": r.Offset, "limit": r.Limit,
 	}
-	found, err = rows[elementRow](ctx, s, view, text, pgx.NamedArgs{
-		"dataset": f.DatasetID, "table": knowledge.Fold(f.Table), "pattern": pattern(f.Words), "offset": r.Offset, "limit": r.Limit,
-	})
+	text := all
+	switch {
+	case f.DatasetID != "":
+		text, args["id"] = byID, f.DatasetID
+	case f.Dataset != "":
+		text, args["name"] = byName, knowledge.Fold(strings.TrimSpace(f.Dataset))
+	}
+	found, err = rows[elementRow](ctx, s, view, text, args)
 	if err != nil || len(found) == 0 {
 		return nil, 0, 0, err
+	}
+	if f.Dataset != "" && f.DatasetID == "" && found[0].Datasets != 1 {
+		return nil, 0, 0, knowledge.ErrNotOne
 	}
 	total, hidden = found[0].Total, found[0].Hidden
 	if f.Table != "" && found[0].AnyShown == 0 {
@@ -128,7 +144,7 @@ func (s *Store) elements(ctx context.Context, view *visibility.View, all, ofOne 
 // ListColumns returns one range of the columns that match and that view shows,
 // how many of these there are, and how many columns were left out as personal data.
 func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, r knowledge.Range) ([]knowledge.ListedColumn, int, int, error) {
-	found, total, hidden, err := s.elements(ctx, view, listColumns, listColumnsOfOne, f, r)
+	found, total, hidden, err := s.elements(ctx, view, listColumns, listColumnsByID, listColumnsByName, f, r)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("listing columns: %w", err)
 	}
@@ -190,7 +206,7 @@ func (s *Store) withholdDAX(ctx context.Context, view *visibility.View, columns 
 
 // ListMeasures does for measures what [Store.ListColumns] does for columns.
 func (s *Store) ListMeasures(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, r knowledge.Range) ([]knowledge.ListedMeasure, int, int, error) {
-	found, total, hidden, err := s.elements(ctx, view, listMeasures, listMeasuresOfOne, f, r)
+	found, total, hidden, err := s.elements(ctx, view, listMeasures, listMeasuresByID, listMeasuresByName, f, r)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("listing measures: %w", err)
 	}

@@ -5,14 +5,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 )
 
-var placeholder = regexp.MustCompile(`\{(\w+) ([\w ]+)\}`)
-
-// Statement completes a constant SQL text with the conditions of the view. In it,
+// Statement completes a constant SQL text with the conditions of the view and
+// returns it with the arguments for its placeholders. In the text,
 //
+//	@name            is the argument of that name
 //	{datasets d}     is the condition over the row d of powerbi_dataset
 //	{columns c t}    is the condition over the row c of powerbi_column and t of powerbi_table
 //	{measures m t}   is the same for a row m of powerbi_measure
@@ -20,39 +21,86 @@ var placeholder = regexp.MustCompile(`\{(\w+) ([\w ]+)\}`)
 //	{reads pii}      is true or false: whether the caller sees what rules cover
 //	{app_ids d}      is the list of the dataset's apps
 //
-// Every value travels as an argument, those of the text by the names in args and
-// those of the conditions beside them.
-func (v *View) Statement(text string, args pgx.NamedArgs) (string, pgx.NamedArgs) {
-	all := make(pgx.NamedArgs, len(args)+4)
-	for name, value := range args {
-		all[name] = value
-	}
-	arg := func(value any) string {
-		name := fmt.Sprintf("view%d", len(all))
-		all[name] = value
-		return "@" + name
-	}
-	completed := placeholder.ReplaceAllStringFunc(text, func(p string) string {
-		m := placeholder.FindStringSubmatch(p)
-		alias := strings.Fields(m[2])
+// Every value travels as an argument, those of the conditions too.
+func (v *View) Statement(text string, named pgx.NamedArgs) (string, []any) {
+	var b strings.Builder
+	b.Grow(2 * len(text))
+	var args Args
+	numbers := make(map[string]string, len(named))
+	for _, p := range partsOf(text) {
 		switch {
-		case m[1] == "datasets" && len(alias) == 1:
-			return v.Datasets(alias[0], arg)
-		case m[1] == "reads" && m[2] == "pii":
-			return strconv.FormatBool(v.ReadsPII())
-		case m[1] == "app_ids" && len(alias) == 1:
-			return AppIDs(alias[0])
-		case len(alias) != 2:
-		case m[1] == "columns":
-			return v.Columns(alias[0], alias[1])
-		case m[1] == "measures":
-			return v.Measures(alias[0], alias[1])
-		case m[1] == "pii_column":
-			return CoveredColumn(alias[0], alias[1])
-		case m[1] == "pii_measure":
-			return CoveredMeasure(alias[0], alias[1])
+		case p.name != "":
+			number, known := numbers[p.name]
+			if !known {
+				value, given := named[p.name]
+				if !given {
+					panic(fmt.Sprintf("visibility: no argument @%s", p.name))
+				}
+				number = args.Add(value)
+				numbers[p.name] = number
+			}
+			b.WriteString(number)
+		case p.condition != "":
+			b.WriteString(v.condition(p, args.Add))
+		default:
+			b.WriteString(p.text)
 		}
-		panic(fmt.Sprintf("visibility: no condition %s", p))
-	})
-	return completed, all
+	}
+	return b.String(), args
+}
+
+func (v *View) condition(p part, arg func(any) string) string {
+	switch p.condition {
+	case "datasets":
+		return v.Datasets(p.alias[0], arg)
+	case "app_ids":
+		return AppIDs(p.alias[0])
+	case "reads":
+		return strconv.FormatBool(v.ReadsPII())
+	case "columns":
+		return v.Columns(p.alias[0], p.alias[1])
+	case "measures":
+		return v.Measures(p.alias[0], p.alias[1])
+	case "pii_column":
+		return CoveredColumn(p.alias[0], p.alias[1])
+	case "pii_measure":
+		return CoveredMeasure(p.alias[0], p.alias[1])
+	}
+	panic("visibility: no condition " + p.condition)
+}
+
+// A part of a text is plain text, an argument's name, or a condition.
+type part struct {
+	text      string
+	name      string
+	condition string
+	alias     [2]string
+}
+
+var placeholder = regexp.MustCompile(`@(\w+)|\{(\w+) (\w+)(?: (\w+))?\}`)
+
+// completed has the parts of every text that was completed: there are as many as the
+// program has constants of this kind.
+var completed sync.Map
+
+func partsOf(text string) []part {
+	if known, ok := completed.Load(text); ok {
+		return known.([]part)
+	}
+	var parts []part
+	from := 0
+	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		group := func(i int) string {
+			if at[2*i] < 0 {
+				return ""
+			}
+			return text[at[2*i]:at[2*i+1]]
+		}
+		parts = append(parts, part{text: text[from:at[0]]},
+			part{name: group(1), condition: group(2), alias: [2]string{group(3), group(4)}})
+		from = at[1]
+	}
+	parts = append(parts, part{text: text[from:]})
+	completed.Store(text, parts)
+	return parts
 }

@@ -12,12 +12,13 @@ import (
 // A Store reads columns as far as a view shows them.
 type Store interface {
 	// ListColumns returns one range of the columns that match, how many match in
-	// all, and how many more were left out as personal data.
+	// all, and how many more were left out as personal data; [knowledge.ErrNotOne]
+	// where the filter's dataset is named and is not one that view shows.
 	ListColumns(context.Context, *visibility.View, knowledge.ElementFilter, knowledge.Range) (columns []knowledge.ListedColumn, total, piiHidden int, err error)
 
 	// NearestTables returns up to five names of tables that view shows anything of
-	// and that are like name, best first. No dataset means every one.
-	NearestTables(ctx context.Context, view *visibility.View, datasetID, name string) ([]string, error)
+	// and that are like name, best first, in the filter's dataset.
+	NearestTables(ctx context.Context, view *visibility.View, f knowledge.ElementFilter, name string) ([]string, error)
 }
 
 // Operations returns every operation on columns.

@@ -2,6 +2,7 @@ package column
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/tools/operation"
@@ -19,22 +20,27 @@ func List(s Store) *operation.Def {
 		Command:  "columns list",
 		Surfaces: operation.Connector | operation.API,
 		Effect:   operation.Reads,
-		Ask:      operation.OnVisible(func(in ListInput) string { return in.Dataset }),
+		Ask:      operation.OnListed(func(in ListInput) string { return in.Dataset }),
 		Handle: func(ctx context.Context, c *operation.Call, in ListInput) (operation.Page[Item], error) {
 			offset, err := in.Offset()
 			if err != nil {
 				return operation.Page[Item]{}, err
 			}
-			filter := knowledge.ElementFilter{Table: in.Table, Words: in.Words}
-			if c.Dataset != nil {
+			filter := knowledge.ElementFilter{Dataset: in.Dataset, Table: in.Table, Words: in.Words}
+			page := knowledge.Range{Offset: offset, Limit: in.Limit}
+			found, total, hidden, err := s.ListColumns(ctx, c.View, filter, page)
+			if errors.Is(err, knowledge.ErrNotOne) {
+				if err := c.Find(ctx); err != nil {
+					return operation.Page[Item]{}, err
+				}
 				filter.DatasetID = c.Dataset.ID
+				found, total, hidden, err = s.ListColumns(ctx, c.View, filter, page)
 			}
-			found, total, hidden, err := s.ListColumns(ctx, c.View, filter, knowledge.Range{Offset: offset, Limit: in.Limit})
 			if err != nil {
 				return operation.Page[Item]{}, err
 			}
 			if total == 0 && in.Table != "" && in.Words == "" {
-				near, err := s.NearestTables(ctx, c.View, filter.DatasetID, in.Table)
+				near, err := s.NearestTables(ctx, c.View, filter, in.Table)
 				if err == nil {
 					err = operation.Missing("table with columns", in.Table, near)
 				}
@@ -46,7 +52,7 @@ func List(s Store) *operation.Def {
 					Table: f.Table, Name: f.Name, Type: string(f.DataType),
 					Description: f.Description, DAX: f.Expression, Hidden: f.Hidden, PII: f.PII,
 				}
-				if c.Dataset == nil {
+				if in.Dataset == "" {
 					items[i].Dataset, items[i].DatasetID = f.Dataset, f.DatasetID
 				}
 			}

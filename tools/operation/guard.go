@@ -21,7 +21,14 @@ type Call struct {
 	Principal *policies.Principal
 	View      *visibility.View   // which datasets, columns and measures the caller may see
 	Dataset   *knowledge.Dataset // the one that the input names, where the question is about one
+	Name      string             // how the input names it
+
+	find func(context.Context) error
 }
+
+// Find finds the dataset that the input names and puts it into c.Dataset. Its error
+// is what the caller is to be told: that there is none, or which of several there are.
+func (c *Call) Find(ctx context.Context) error { return c.find(ctx) }
 
 // Datasets finds the dataset that a caller names, among those that they may see.
 type Datasets interface {
@@ -137,7 +144,7 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 		}
 	case askAdmin:
 		return g.ask(ctx, c, d.Action, policies.Admin)
-	case askVisible:
+	case askVisible, askListed:
 		if err := g.ask(ctx, c, policies.Read, policies.Book); err != nil {
 			return err
 		}
@@ -147,20 +154,27 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 		return err
 	}
 	c.View = view
-	name := ""
 	if d.dataset != nil {
-		name = d.dataset(in)
+		c.Name = d.dataset(in)
 	}
-	if name == "" {
+	if c.Name == "" {
 		if d.question == askDataset {
 			return Invalidf("list_datasets gives their names.", "No dataset is named.")
 		}
 		return nil
 	}
-	if c.Dataset, err = g.find(ctx, view, name); err != nil {
-		return err
+	c.find = func(ctx context.Context) error {
+		found, err := g.find(ctx, view, c.Name)
+		if err != nil {
+			return err
+		}
+		c.Dataset = found
+		return g.ask(ctx, c, d.Action, found.Resource())
 	}
-	return g.ask(ctx, c, d.Action, c.Dataset.Resource())
+	if d.question == askListed {
+		return nil
+	}
+	return c.find(ctx)
 }
 
 // find returns the one dataset that name means, as far as the caller can see.

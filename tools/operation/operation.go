@@ -75,6 +75,7 @@ const (
 	askAdmin
 	askDataset
 	askVisible
+	askListed
 	askNothing
 )
 
@@ -100,6 +101,14 @@ func OnDataset[In any](action policies.Action, dataset func(In) string) Question
 // [OnDataset] does; an empty name means every visible dataset.
 func OnVisible[In any](dataset func(In) string) Question[In] {
 	return Question[In]{kind: askVisible, action: policies.Describe, dataset: dataset}
+}
+
+// OnListed asks what [OnVisible] does, and leaves finding the dataset that the
+// input names to the handler: one that lists can look it up by [Call.Name] in the
+// very statement that lists, under the same visibility, and calls [Call.Find] only
+// where that tells of none or of several.
+func OnListed[In any](dataset func(In) string) Question[In] {
+	return Question[In]{kind: askListed, action: policies.Describe, dataset: dataset}
 }
 
 // OwnAccount asks nothing beyond the role gate: the operation concerns the
@@ -152,7 +161,7 @@ func (o Operation[In, Out]) Def() *Def {
 		d.Kind = policies.KindBook
 	case askAdmin:
 		d.Kind = policies.KindAdmin
-	case askDataset, askVisible:
+	case askDataset, askVisible, askListed:
 		d.Kind = policies.KindDataset
 	}
 	if o.Ask.dataset != nil {
