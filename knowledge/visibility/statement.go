@@ -50,23 +50,30 @@ func (v *View) Statement(text string, named pgx.NamedArgs) (string, []any) {
 }
 
 func (v *View) condition(p part, arg func(any) string) string {
-	switch p.condition {
-	case "datasets":
-		return v.Datasets(p.alias[0], arg)
-	case "app_ids":
-		return AppIDs(p.alias[0])
-	case "reads":
-		return strconv.FormatBool(v.ReadsPII())
-	case "columns":
-		return v.Columns(p.alias[0], p.alias[1])
-	case "measures":
-		return v.Measures(p.alias[0], p.alias[1])
-	case "pii_column":
-		return CoveredColumn(p.alias[0], p.alias[1])
-	case "pii_measure":
-		return CoveredMeasure(p.alias[0], p.alias[1])
+	if p.alias[1] == "" {
+		switch p.condition {
+		case "datasets":
+			return v.Datasets(p.alias[0], arg)
+		case "app_ids":
+			return AppIDs(p.alias[0])
+		case "reads":
+			if p.alias[0] == "pii" {
+				return strconv.FormatBool(v.ReadsPII())
+			}
+		}
+	} else {
+		switch p.condition {
+		case "columns":
+			return v.Columns(p.alias[0], p.alias[1])
+		case "measures":
+			return v.Measures(p.alias[0], p.alias[1])
+		case "pii_column":
+			return CoveredColumn(p.alias[0], p.alias[1])
+		case "pii_measure":
+			return CoveredMeasure(p.alias[0], p.alias[1])
+		}
 	}
-	panic("visibility: no condition " + p.condition)
+	panic(fmt.Sprintf("visibility: no condition %q over %q", p.condition, p.alias))
 }
 
 // A part of a text is plain text, an argument's name, or a condition.

@@ -38,7 +38,7 @@ func TestStatement(t *testing.T) {
 	} {
 		given := pgx.NamedArgs{"name": name}
 		sql, args := v.Statement(text, given)
-		if got := strings.Join(ask(t, db, sql, []any{args}), "|"); got != want {
+		if got := strings.Join(ask(t, db, sql, args), "|"); got != want {
 			t.Errorf("columns named %s:\n%s, want\n%s", name, got, want)
 		}
 		if len(given) != 1 {
@@ -52,7 +52,7 @@ func TestStatement(t *testing.T) {
 	}
 	var none *visibility.View
 	sql, args := none.Statement(text, pgx.NamedArgs{"name": "Region"})
-	if got := ask(t, db, sql, []any{args}); len(got) != 0 {
+	if got := ask(t, db, sql, args); len(got) != 0 {
 		t.Errorf("without a view, it shows %v", got)
 	}
 }

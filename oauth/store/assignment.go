@@ -13,8 +13,8 @@ import (
 	"github.com/pbmb/pbmb/policies"
 )
 
-// ErrLastAdmin is returned when revoking would leave no person who is an admin
-// by an assignment of their own (ROLES-25).
+// ErrLastAdmin is returned when revoking would leave no person who has signed in
+// and is an admin by an assignment of their own (ROLES-25).
 var ErrLastAdmin = errors.New("this is the last admin")
 
 // A StandingAssignment is an assignment as the list of roles shows it.
@@ -89,7 +89,8 @@ func (s *Store) Revoke(ctx context.Context, by *policies.Principal, id string) (
 		}
 		if gone.Role == policies.RoleAdmin && gone.Kind == string(ToPerson) {
 			var left bool
-			if err := tx.QueryRow(ctx, `select exists (select from role_assignment where role = 'admin' and kind = 'person')`).Scan(&left); err != nil {
+			// One that nobody has claimed may be for somebody who never comes.
+			if err := tx.QueryRow(ctx, `select exists (select from role_assignment where role = 'admin' and kind = 'person' and person_id is not null)`).Scan(&left); err != nil {
 				return err
 			}
 			if !left {

@@ -199,7 +199,11 @@ func upstream(e *query.UpstreamError) *operation.Error {
 			out.Sentence = fmt.Sprintf("Power BI could not run the query: it stopped at line %s, column %s.", m[1], m[2])
 		}
 		out.Next = "Read what Power BI says, mend the query and run it again."
-	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden, e.Status == http.StatusNotFound:
+	case e.Status == http.StatusUnauthorized, e.Code == "TokenExpired":
+		out.Kind = operation.ReconnectRequired
+		out.Sentence = "Power BI does not accept the token of your connection."
+		out.Next = "Try again; if it stays, open this deployment in the browser and connect again."
+	case e.Status == http.StatusForbidden, e.Status == http.StatusNotFound:
 		out.Kind = operation.Forbidden
 		out.Sentence = "Power BI does not let this account query the dataset."
 		out.Next = "Ask its owner for Build permission on it."
