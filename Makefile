@@ -13,6 +13,12 @@ SHELL := /bin/bash
 
 ARGS ?=
 
+# Public semantic models that many tests try, where their folder is beside this
+# one; they are not part of the repository.
+ifneq ($(wildcard ../shared/data/powerbi),)
+export PBMB_PUBLIC_MODELS ?= $(abspath ../shared/data/powerbi)
+endif
+
 # The end-to-end tests run by themselves: they start whole demos, and measure.
 packages = $$(go list ./... | grep -v /server/e2e)
 cerbos = $$(ls scripts/cerbos/node_modules/@cerbos/cerbos-*/cerbos-*)

@@ -35,29 +35,29 @@ func pattern(words string) string {
 }
 
 // The two lists differ in where their elements come from. Most are of one dataset,
-// and then its index finds the rows. The counts are in every row, and alone in the
-// one row of an empty page.
+// and then its index finds the rows. What is not listed comes last, and the counts
+// are in every row: one pass over the elements gives page and counts.
 const (
-	listColumns        = visible + ofColumns + ofElements
-	listColumnsByID    = visible + byID + ofColumns + ofElements
-	listColumnsByName  = visible + byName + ofColumns + ofElements
-	listMeasures       = visible + ofMeasures + ofElements
-	listMeasuresByID   = visible + byID + ofMeasures + ofElements
-	listMeasuresByName = visible + byName + ofMeasures + ofElements
+	listColumns        = visible + ofColumns + paged
+	listColumnsByID    = visible + byID + ofColumns + paged
+	listColumnsByName  = visible + byName + ofColumns + paged
+	listMeasures       = visible + ofMeasures + paged
+	listMeasuresByID   = visible + byID + ofMeasures + paged
+	listMeasuresByName = visible + byName + ofMeasures + paged
 
 	// What may be seen is asked once, not for each element.
 	visible = `
 with d as materialized (
-  select d.id, d.name from powerbi_dataset d where {datasets d}`
+  select d.id, d.name, count(*) over () as datasets from powerbi_dataset d where {datasets d}`
 
 	byID   = ` and d.id = @id::uuid`
 	byName = ` and d.folded = @name`
 
 	ofColumns = `
-), element as (
-  select d.id as dataset_id, d.name as dataset, t.name as table_name, c.name, c.data_type as data_type,
-    c.own_description, c.description, c.expression, c.is_hidden, t.folded as table_folded, c.folded,
-    {pii_column c t} as pii,
+), element as materialized (
+  select d.datasets, d.id as dataset_id, d.name as dataset, t.name as table_name, c.name, c.data_type as data_type,
+    coalesce(nullif(c.own_description, ''), c.description) as description, c.expression, c.is_hidden,
+    t.folded as table_folded, c.folded, {pii_column c t} as pii,
     (@pattern = '' or c.name ilike @pattern or c.description ilike @pattern or c.own_description ilike @pattern) as found
   from d
   join powerbi_column c on c.dataset_id = d.id
@@ -65,49 +65,44 @@ with d as materialized (
   where c.removed_at is null and t.removed_at is null and (@table = '' or t.folded = @table)`
 
 	ofMeasures = `
-), element as (
-  select d.id as dataset_id, d.name as dataset, t.name as table_name, m.name, m.format as data_type,
-    m.own_description, m.description, m.expression, m.is_hidden, t.folded as table_folded, m.folded,
-    {pii_measure m t} as pii,
+), element as materialized (
+  select d.datasets, d.id as dataset_id, d.name as dataset, t.name as table_name, m.name, m.format as data_type,
+    coalesce(nullif(m.own_description, ''), m.description) as description, m.expression, m.is_hidden,
+    t.folded as table_folded, m.folded, {pii_measure m t} as pii,
     (@pattern = '' or m.name ilike @pattern or m.description ilike @pattern or m.own_description ilike @pattern) as found
   from d
   join powerbi_measure m on m.dataset_id = d.id
   join powerbi_table t on t.id = m.table_id
   where m.removed_at is null and t.removed_at is null and (@table = '' or t.folded = @table)`
 
-	ofElements = `
-), counted as (
-  select count(*) filter (where ({reads pii} or not pii) and found) as total,
-    count(*) filter (where pii and not {reads pii}) as hidden,
-    count(*) filter (where {reads pii} or not pii) as any_shown,
-    (select count(*) from d) as datasets
-  from element
+	paged = `
 )
-select counted.total, counted.hidden, counted.any_shown, counted.datasets, page.dataset_id::text, page.dataset, page.table_name, page.name, page.data_type,
-  coalesce(nullif(page.own_description, ''), page.description) as description, page.expression, page.is_hidden, page.pii
-from counted left join lateral (
-  select * from element where ({reads pii} or not pii) and found
-  order by dataset, dataset_id, table_folded, folded offset @offset limit @limit
-) page on true
-order by page.dataset, page.dataset_id, page.table_folded, page.folded`
+select count(*) filter (where ({reads pii} or not pii) and found) over () as total,
+  count(*) filter (where pii and not {reads pii}) over () as hidden,
+  count(*) filter (where {reads pii} or not pii) over () as any_shown,
+  datasets, ({reads pii} or not pii) and found as listed,
+  dataset_id::text as dataset_id, dataset, table_name, name, data_type, description, expression, is_hidden, pii
+from element
+order by ({reads pii} or not pii) and found desc, dataset, element.dataset_id, table_folded, folded
+offset @offset limit @limit`
 )
 
-// elementRow is a row of either list. All but the counts is null in the one row of
-// an empty page.
+// elementRow is a row of either list.
 type elementRow struct {
-	Total       int     `db:"total"`
-	Hidden      int     `db:"hidden"`
-	AnyShown    int     `db:"any_shown"`
-	Datasets    int     `db:"datasets"`
-	DatasetID   *string `db:"dataset_id"`
-	Dataset     *string `db:"dataset"`
-	Table       *string `db:"table_name"`
-	Name        *string `db:"name"`
-	Type        *string `db:"data_type"` // a measure's format
-	Description *string `db:"description"`
-	Expression  *string `db:"expression"`
-	IsHidden    *bool   `db:"is_hidden"`
-	PII         *bool   `db:"pii"`
+	Total       int    `db:"total"`
+	Hidden      int    `db:"hidden"`
+	AnyShown    int    `db:"any_shown"`
+	Datasets    int    `db:"datasets"`
+	Listed      bool   `db:"listed"` // false for what only counts
+	DatasetID   string `db:"dataset_id"`
+	Dataset     string `db:"dataset"`
+	Table       string `db:"table_name"`
+	Name        string `db:"name"`
+	Type        string `db:"data_type"` // a measure's format
+	Description string `db:"description"`
+	Expression  string `db:"expression"`
+	IsHidden    bool   `db:"is_hidden"`
+	PII         bool   `db:"pii"`
 }
 
 // elements runs one of the two lists. What is hidden is counted whatever words
@@ -125,20 +120,30 @@ func (s *Store) elements(ctx context.Context, view *visibility.View, all, byID, 
 		text, args["name"] = byName, knowledge.Fold(strings.TrimSpace(f.Dataset))
 	}
 	found, err = rows[elementRow](ctx, s, view, text, args)
-	if err != nil || len(found) == 0 {
+	byNameAlone := f.Dataset != "" && f.DatasetID == ""
+	switch {
+	case err != nil:
 		return nil, 0, 0, err
-	}
-	if f.Dataset != "" && f.DatasetID == "" && found[0].Datasets != 1 {
+	case byNameAlone && (len(found) == 0 || found[0].Datasets != 1):
 		return nil, 0, 0, knowledge.ErrNotOne
+	case len(found) == 0 && r.Offset > 0:
+		// The page is past the end, and the counts are wanted all the same.
+		_, total, hidden, err = s.elements(ctx, view, all, byID, byName, f, knowledge.Range{Limit: 1})
+		return nil, total, hidden, err
+	case len(found) == 0:
+		return nil, 0, 0, nil
 	}
 	total, hidden = found[0].Total, found[0].Hidden
 	if f.Table != "" && found[0].AnyShown == 0 {
 		hidden = 0
 	}
-	if found[0].Name == nil {
-		found = nil
+	listed := found[:0]
+	for _, e := range found {
+		if e.Listed {
+			listed = append(listed, e)
+		}
 	}
-	return found, total, hidden, nil
+	return listed, total, hidden, nil
 }
 
 // ListColumns returns one range of the columns that match and that view shows,
@@ -154,8 +159,8 @@ func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowle
 	columns := make([]knowledge.ListedColumn, len(found))
 	for i, e := range found {
 		columns[i] = knowledge.ListedColumn{
-			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Table: *e.Table, Name: *e.Name,
-			DataType: knowledge.DataType(*e.Type), Description: *e.Description, Expression: *e.Expression, Hidden: *e.IsHidden, PII: *e.PII,
+			DatasetID: e.DatasetID, Dataset: e.Dataset, Table: e.Table, Name: e.Name,
+			DataType: knowledge.DataType(e.Type), Description: e.Description, Expression: e.Expression, Hidden: e.IsHidden, PII: e.PII,
 		}
 	}
 	return columns, total, hidden, nil
@@ -178,8 +183,8 @@ where m.dataset_id = any(@datasets::uuid[]) and m.removed_at is null and t.remov
 func (s *Store) withholdDAX(ctx context.Context, view *visibility.View, columns []elementRow) error {
 	var datasets []string
 	for _, c := range columns {
-		if *c.Expression != "" && !slices.Contains(datasets, *c.DatasetID) {
-			datasets = append(datasets, *c.DatasetID)
+		if c.Expression != "" && !slices.Contains(datasets, c.DatasetID) {
+			datasets = append(datasets, c.DatasetID)
 		}
 	}
 	if len(datasets) == 0 || view.ReadsPII() {
@@ -193,12 +198,13 @@ func (s *Store) withholdDAX(ctx context.Context, view *visibility.View, columns 
 	if err != nil {
 		return err
 	}
-	for _, c := range columns {
-		folded := knowledge.Fold(*c.Expression)
+	for i := range columns {
+		c := &columns[i]
+		folded := knowledge.Fold(c.Expression)
 		if slices.ContainsFunc(covered, func(n name) bool {
-			return n.DatasetID == *c.DatasetID && strings.Contains(folded, "["+strings.ReplaceAll(n.Folded, "]", "]]")+"]")
+			return n.DatasetID == c.DatasetID && strings.Contains(folded, "["+strings.ReplaceAll(n.Folded, "]", "]]")+"]")
 		}) {
-			*c.Expression = ""
+			c.Expression = ""
 		}
 	}
 	return nil
@@ -213,8 +219,8 @@ func (s *Store) ListMeasures(ctx context.Context, view *visibility.View, f knowl
 	measures := make([]knowledge.ListedMeasure, len(found))
 	for i, e := range found {
 		measures[i] = knowledge.ListedMeasure{
-			DatasetID: *e.DatasetID, Dataset: *e.Dataset, Table: *e.Table, Name: *e.Name,
-			Format: *e.Type, Description: *e.Description, Expression: *e.Expression, Hidden: *e.IsHidden, PII: *e.PII,
+			DatasetID: e.DatasetID, Dataset: e.Dataset, Table: e.Table, Name: e.Name,
+			Format: e.Type, Description: e.Description, Expression: e.Expression, Hidden: e.IsHidden, PII: e.PII,
 		}
 	}
 	return measures, total, hidden, nil

@@ -56,7 +56,7 @@ type Handler struct {
 
 // Routes lists them.
 func (h *Handler) Routes() []protocol.Route {
-	limit := protocol.PerMinute("connect", 30)
+	limit := protocol.PerMinute("connect", 60)
 	return []protocol.Route{
 		{Method: http.MethodGet, Path: StartPath, Access: protocol.WithRole, Limit: limit, Handler: h.start},
 		{Method: http.MethodGet, Path: CallbackPath, Access: protocol.WithRole, Limit: limit, Handler: h.callback},

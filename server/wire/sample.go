@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -175,6 +176,9 @@ func (v *visitor) connect(ctx context.Context) (*demo.Person, error) {
 	if err != nil {
 		return nil, err
 	}
+	if start.location == "" {
+		return nil, fmt.Errorf("starting a connection answered %d", start.status)
+	}
 	choice := url.Values{"person": {v.person.UPN}}.Encode()
 	chosen, err := v.send(ctx, http.MethodPost, start.location, "application/x-www-form-urlencoded", []byte(choice))
 	if err != nil {
@@ -190,15 +194,31 @@ func (v *visitor) connect(ctx context.Context) (*demo.Person, error) {
 	return person, nil
 }
 
-type visited struct {
-	status   int
-	location string
-	body     []byte
+// send makes one request of the browser's. Where the deployment has had too many
+// of this address, as after a few starts in one minute, it waits as it is told to.
+func (v *visitor) send(ctx context.Context, method, address, kind string, body []byte) (*visited, error) {
+	for {
+		answer, err := v.once(ctx, method, address, kind, body)
+		if err != nil || answer.status != http.StatusTooManyRequests {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(answer.retryAfter):
+		}
+	}
 }
 
-// send makes one request of the browser's, with the session's cookie where it
-// goes to the deployment.
-func (v *visitor) send(ctx context.Context, method, address, kind string, body []byte) (*visited, error) {
+type visited struct {
+	status     int
+	location   string
+	body       []byte
+	retryAfter time.Duration // of a 429
+}
+
+// once makes one request, with the session's cookie where it goes to the deployment.
+func (v *visitor) once(ctx context.Context, method, address, kind string, body []byte) (*visited, error) {
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -226,5 +246,9 @@ func (v *visitor) send(ctx context.Context, method, address, kind string, body [
 			v.cookie = c.Value
 		}
 	}
-	return &visited{answer.StatusCode, answer.Header.Get("Location"), read}, nil
+	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+	if err != nil {
+		seconds = 1
+	}
+	return &visited{answer.StatusCode, answer.Header.Get("Location"), read, time.Duration(seconds) * time.Second}, nil
 }
