@@ -66,11 +66,11 @@ var (
 	can = []string{
 		"Search and read what you can see here: datasets, measures, columns and the book about them.",
 		"Run queries on datasets as you, with your own rights in Power BI.",
-		"Take part in threads, and change the book where your roles let you, in your name.",
 		"Stay connected for up to 30 days after its last use, until you end it.",
 	}
 	cannot = []string{
 		"See personal data that you may not see yourself.",
+		"Change the book, the rules on personal data or anybody's settings.",
 		"See your Microsoft password or your tokens.",
 		"Approve anything as a person, or change who may do what.",
 		"Let other programs in.",
