@@ -13,10 +13,10 @@ import (
 	"github.com/pbmb/pbmb/knowledge/visibility"
 )
 
-// searchWords ranks by how many of the words stand in the name, then in the
-// description; a name that is just the words comes first, and an endorsed dataset's
-// before others'. What rules on personal data cover is never found, whoever asks
-// (PII-77).
+// searchWords ranks by how many of the words stand in the name, and how many more in
+// the description. A name that is just the words comes first, then one that the
+// words hold as a whole, and an endorsed dataset's before others'. What rules on
+// personal data cover is never found, whoever asks (PII-77).
 const searchWords = `
 with element as (
   select 'measure' as kind, d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, m.name, m.folded,
@@ -48,13 +48,13 @@ with element as (
 ), matched as (
   select e.*,
     (select count(*) from unnest(@patterns::text[]) p where e.folded like p) as in_name,
-    (select count(*) from unnest(@patterns::text[]) p where lower(e.description) like p) as in_description
+    (select count(*) from unnest(@patterns::text[]) p where e.folded not like p and lower(e.description) like p) as in_description
   from element e
   where (@dataset = '' or e.dataset_id::text = @dataset)
 )
 select kind, dataset_id::text as dataset_id, dataset, workspace, table_name, name, description, endorsement,
-  ((case when folded = @whole then 10 else 0 end) + 3 * in_name + in_description + bonus
-    + case endorsement when 'Certified' then 0.5 when 'Promoted' then 0.25 else 0 end
+  ((case when folded = @whole then 10 when position(' ' || folded || ' ' in ' ' || @whole || ' ') > 0 then 4 else 0 end) + 3 * in_name + 0.3 * in_description + bonus
+    + case endorsement when 'Certified' then 1 when 'Promoted' then 0.5 else 0 end
     - 0.1 * abs(cardinality(string_to_array(folded, ' ')) - in_name))::float8 as rank
 from matched
 where in_name + in_description > 0
