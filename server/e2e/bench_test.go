@@ -215,21 +215,28 @@ func TestFigures(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %.0f | %v | %v | %s |\n", to.name, median[i].perSecond, median[i].p50, median[i].p99, compared)
 	}
+	var missed []string
+	if ratio := median[0].perSecond / median[1].perSecond; ratio < 0.25 {
+		missed = append(missed, fmt.Sprintf("A guarded call reaches %.2f of bare mcp-go, not 0.25.", ratio))
+	}
+	for i := 2; i < len(targets); i++ {
+		if median[0].perSecond < median[i].perSecond {
+			missed = append(missed, "A guarded call is slower than "+targets[i].name+".")
+		}
+	}
+	if missed != nil {
+		b.WriteString("\n**Not reached:** " + strings.Join(missed, " ") + "\n")
+	}
 	fmt.Fprintf(&b, "\n## OPS-03: the demo's start\n\nReady %.1f s after its start on an empty data folder; 15 s at most.\n", d.ReadyIn.Seconds())
+	if d.ReadyIn > 15*time.Second {
+		missed = append(missed, fmt.Sprintf("The demo was ready after %v, not 15 s.", d.ReadyIn))
+	}
 	if err := os.WriteFile(*figures, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	t.Log("\n" + b.String())
-	if d.ReadyIn > 15*time.Second {
-		t.Errorf("the demo was ready after %v, want 15 s at most", d.ReadyIn)
-	}
-	if ratio := median[0].perSecond / median[1].perSecond; ratio < 0.25 {
-		t.Errorf("a guarded call reaches %.2f of bare mcp-go, want 0.25 at least", ratio)
-	}
-	for i := 2; i < len(targets); i++ {
-		if median[0].perSecond < median[i].perSecond {
-			t.Errorf("a guarded call is slower than %s", targets[i].name)
-		}
+	for _, m := range missed {
+		t.Error(m)
 	}
 }
 
