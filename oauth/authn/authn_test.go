@@ -71,6 +71,35 @@ func TestATokenDecidesAlone(t *testing.T) {
 	}
 }
 
+// OAUTH-14: a token is good only for the person, the client and the resource that its
+// grant names.
+func TestATokenBelongsToItsGrant(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t, oauthtest.Options{})
+	s.SignIn("admin@sample.example", oauthtest.OtherID)
+	viewer := s.SignIn("viewer@sample.example", oauthtest.ViewerID)
+	client := s.Register()
+	other := s.Register()
+	access, _ := viewer.Tokens(client)
+	status := func() int { return viewer.Get(protocol.ResourceMCP, "Authorization: Bearer "+access).Status }
+	for column, value := range map[string]string{
+		"person_id": "(select id from person where email = 'admin@sample.example')",
+		"client_id": "'" + other + "'",
+		"audience":  "'https://elsewhere.example/api/mcp'",
+	} {
+		if got := status(); got != http.StatusOK {
+			t.Fatalf("before %s is changed: %d", column, got)
+		}
+		var before string
+		s.DB.QueryRow("select "+column+"::text from oauth_grant", nil, &before)
+		s.DB.Exec("update oauth_grant set " + column + " = " + value)
+		if got := status(); got != http.StatusUnauthorized {
+			t.Errorf("the grant's %s is another: %d", column, got)
+		}
+		s.DB.Exec("update oauth_grant set " + column + " = '" + before + "'")
+	}
+}
+
 // SIGNIN-22, SIGNIN-24, SIGNIN-25, SIGNIN-26
 func TestSession(t *testing.T) {
 	t.Parallel()
