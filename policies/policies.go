@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/pbmb/pbmb/internal/revision"
 )
 
 // A PrincipalKind says what kind of caller a [Principal] is.
@@ -69,6 +71,10 @@ type Principal struct {
 	ClientID   string // the OAuth client, where there is one
 	Credential string // session, grant or key id: what to end to stop this caller
 	Address    string // the client's address, as the edge determined it
+
+	// AsOf is what the database held as the principal was read. Policies see
+	// nothing of it.
+	AsOf revision.Revisions `json:"-"`
 }
 
 // Label is what people know the principal by: the email or, without one, the name.

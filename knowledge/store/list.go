@@ -8,22 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/visibility"
 )
-
-// rows runs a constant text, completed by view, and scans each row into a T by
-// the names of its fields' db tags.
-func rows[T any](ctx context.Context, s *Store, view *visibility.View, text string, args pgx.NamedArgs) ([]T, error) {
-	sql, all := view.Statement(text, args)
-	found, err := s.pool.Query(ctx, sql, all...)
-	if err != nil {
-		return nil, postgres.Translate(err)
-	}
-	out, err := pgx.CollectRows(found, pgx.RowToStructByName[T])
-	return out, postgres.Translate(err)
-}
 
 // pattern makes words a pattern for LIKE that holds where they all stand in this order.
 func pattern(words string) string {
@@ -105,6 +92,10 @@ type elementRow struct {
 	PII         bool   `db:"pii"`
 }
 
+func (e elementRow) weight() int {
+	return 256 + len(e.Dataset) + len(e.Table) + len(e.Name) + len(e.Description) + len(e.Expression)
+}
+
 // elements runs one of the two lists. What is hidden is counted whatever words
 // are looked for, so that no word can ask for a hidden name; and not at all for a
 // table of which nothing is shown, which answers as one that does not exist.
@@ -119,7 +110,7 @@ func (s *Store) elements(ctx context.Context, view *visibility.View, all, byID, 
 	case f.Dataset != "":
 		text, args["name"] = byName, knowledge.Fold(strings.TrimSpace(f.Dataset))
 	}
-	found, err = rows[elementRow](ctx, s, view, text, args)
+	found, err = keptRows[elementRow](ctx, s, view, text, args)
 	byNameAlone := f.Dataset != "" && f.DatasetID == ""
 	switch {
 	case err != nil:
@@ -176,6 +167,13 @@ select m.dataset_id::text, m.folded
 from powerbi_measure m join powerbi_table t on t.id = m.table_id
 where m.dataset_id = any(@datasets::uuid[]) and m.removed_at is null and t.removed_at is null and {pii_measure m t}`
 
+type coveredName struct {
+	DatasetID string `db:"dataset_id"`
+	Folded    string `db:"folded"`
+}
+
+func (n coveredName) weight() int { return 64 + len(n.DatasetID) + len(n.Folded) }
+
 // withholdDAX empties the expressions of calculated columns that name what is
 // hidden from the caller as personal data. Only a measure's DAX may (PII-01,
 // PII-75). A column of that name in another table counts too: which one is meant
@@ -190,18 +188,14 @@ func (s *Store) withholdDAX(ctx context.Context, view *visibility.View, columns 
 	if len(datasets) == 0 || view.ReadsPII() {
 		return nil
 	}
-	type name struct {
-		DatasetID string `db:"dataset_id"`
-		Folded    string `db:"folded"`
-	}
-	covered, err := rows[name](ctx, s, view, coveredNames, pgx.NamedArgs{"datasets": datasets})
+	covered, err := keptRows[coveredName](ctx, s, view, coveredNames, pgx.NamedArgs{"datasets": datasets})
 	if err != nil {
 		return err
 	}
 	for i := range columns {
 		c := &columns[i]
 		folded := knowledge.Fold(c.Expression)
-		if slices.ContainsFunc(covered, func(n name) bool {
+		if slices.ContainsFunc(covered, func(n coveredName) bool {
 			return n.DatasetID == c.DatasetID && strings.Contains(folded, "["+strings.ReplaceAll(n.Folded, "]", "]]")+"]")
 		}) {
 			c.Expression = ""

@@ -6,12 +6,17 @@
 // queries are in queries/ and become package db.
 package store
 
-import "github.com/jackc/pgx/v5/pgxpool"
+import (
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pbmb/pbmb/internal/recent"
+)
 
 // A Store reads and writes as the api.
 type Store struct {
 	pool *pgxpool.Pool
+	read *recent.Map[statement, answer]
 }
 
 // New returns a store over a pool of the role api_rw.
-func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
+func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool, read: newRead()} }

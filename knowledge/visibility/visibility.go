@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/pbmb/pbmb/internal/revision"
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/policies"
 )
@@ -53,6 +54,14 @@ func (s *Service) For(ctx context.Context, p *policies.Principal) (*View, error)
 
 // Principal is the caller whose view this is.
 func (v *View) Principal() *policies.Principal { return v.principal }
+
+// AsOf is what the database held as the caller was read.
+func (v *View) AsOf() revision.Revisions {
+	if v == nil || v.principal == nil {
+		return revision.Revisions{}
+	}
+	return v.principal.AsOf
+}
 
 // Datasets returns the condition that holds for those rows of powerbi_dataset,
 // under the given alias, that the principal may see: present in the tenant, not

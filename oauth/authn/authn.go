@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/recent"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
 	"github.com/pbmb/pbmb/oauth/session"
@@ -52,18 +53,21 @@ type Callers interface {
 	CallerByGrant(ctx context.Context, grantID string, at time.Time) (*store.Caller, error)
 }
 
+// maxVerified bounds the tokens whose signature is remembered.
+const maxVerified = 8192
+
 // Authn resolves requests.
 type Authn struct {
 	site     protocol.Site
 	callers  Callers
 	verifier Verifier
-	verified *cache
+	verified *recent.Map[[32]byte, *provider.Claims]
 	now      func() time.Time
 }
 
 // New returns an Authn of a site.
 func New(site protocol.Site, callers Callers, verifier Verifier, now func() time.Time) *Authn {
-	return &Authn{site: site, callers: callers, verifier: verifier, verified: newCache(maxVerified), now: now}
+	return &Authn{site: site, callers: callers, verifier: verifier, verified: recent.New[[32]byte, *provider.Claims](maxVerified, recent.One), now: now}
 }
 
 // Request resolves a request to a resource. A token that is present decides
@@ -127,10 +131,12 @@ func (a *Authn) Bearer(ctx context.Context, token, resourcePath string) (*polici
 	return admit(caller, via)
 }
 
-// verify checks a token's signature once and its expiry every time.
+// verify checks a token's signature once and its expiry every time. A signature
+// cannot go bad; everything that can (the grant, the consent, roles) is looked at
+// each time.
 func (a *Authn) verify(ctx context.Context, token string) (*provider.Claims, error) {
 	key := [32]byte(store.Digest(token))
-	claims, known := a.verified.get(key)
+	claims, known := a.verified.Get(key)
 	if !known {
 		var err error
 		if claims, err = a.verifier.Verify(ctx, token); errors.Is(err, postgres.ErrUnavailable) {
@@ -138,7 +144,7 @@ func (a *Authn) verify(ctx context.Context, token string) (*provider.Claims, err
 		} else if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalidToken, err)
 		}
-		a.verified.put(key, claims)
+		a.verified.Put(key, claims)
 	}
 	if !a.now().Before(claims.ExpiresAt.Time) {
 		return nil, fmt.Errorf("%w: it has expired", ErrInvalidToken)
@@ -150,7 +156,7 @@ func admit(c *store.Caller, via policies.Via) (*policies.Principal, error) {
 	p := &policies.Principal{
 		Kind: policies.Person, ID: c.PersonID, Email: c.Email, Name: c.Name, Roles: c.Roles,
 		WorkspaceIDs: c.WorkspaceIDs, AppIDs: c.AppIDs, DatasetIDs: c.DatasetIDs, ObjectIDs: c.ObjectIDs,
-		Via: via, ClientID: c.ClientID, Credential: c.Credential,
+		Via: via, ClientID: c.ClientID, Credential: c.Credential, AsOf: c.Revisions,
 	}
 	if len(p.Roles) == 0 {
 		return p, ErrNoRole

@@ -206,7 +206,7 @@ func TestFigures(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Figures\n\nWritten by `make bench`: %d callers at once, the median of %d interleaved rounds of %v, everything on one machine of %s. Read the ratios; the absolute figures are this machine's.\n\n",
 		benchCallers, rounds, benchTime, cores())
-	b.WriteString("## PERF-01: a guarded tool call\n\nToken verified, grant, roles and reach read, policies asked, limits, visibility in SQL, output cut. At least a quarter of bare mcp-go, and more than every bare TypeScript server.\n\n")
+	b.WriteString("## PERF-01: a guarded tool call\n\nToken verified, policies asked, visibility applied, output cut. Grant, roles, reach and the list are those that were read before, after the database was asked whether any of them changed, as docs/architecture.md says in section 4. At least a quarter of bare mcp-go, and more than every bare TypeScript server.\n\n")
 	b.WriteString("| server and call | calls per second | p50 | p99 | pbmb compared |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for i, to := range targets {
 		compared := ""
