@@ -67,5 +67,5 @@ bench: setup-test
 
 generate: ui/node_modules/.pbmb-lock
 	go tool -modfile=scripts/sqlc/go.mod sqlc generate
-	go test ./tools/catalogue ./server/restapi -update
+	go test ./knowledge/setting ./tools/catalogue ./server/restapi -update
 	cd ui && npm run --silent generate

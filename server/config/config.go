@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/signin"
 )
 
@@ -59,6 +60,10 @@ type Config struct {
 
 	TrustedProxy        string // TRUSTED_PROXY: an address or a range
 	ClientAddressHeader string // CLIENT_ADDRESS_HEADER: empty or x-real-ip
+
+	// Settings are what the settings hold while nothing is saved for them.
+	Settings    setting.Base
+	settingsErr error
 }
 
 // Read returns the configuration that getenv gives, without having checked it.
@@ -69,7 +74,10 @@ func Read(getenv func(string) string) Config {
 		}
 		return otherwise
 	}
+	settings, err := setting.FromEnvironment(getenv)
 	return Config{
+		Settings:            settings,
+		settingsErr:         err,
 		Environment:         Environment(or("PBMB_ENV", string(Production))),
 		Listen:              or("LISTEN", "127.0.0.1:8080"),
 		PublicBaseURL:       strings.TrimSuffix(getenv("PUBLIC_BASE_URL"), "/"),
@@ -180,6 +188,9 @@ func (c Config) common() *problems {
 	p.address("POWERBI_GRAPH_URL", c.GraphURL, c.Environment.Relaxed())
 	if c.TenantID == "" {
 		p.add("POWERBI_TENANT_ID", "must be the Microsoft tenant's id", "00000000-0000-0000-0000-000000000000")
+	}
+	if c.settingsErr != nil {
+		p.found = append(p.found, c.settingsErr)
 	}
 	if c.AllowDevSignIn && c.Environment.Relaxed() && !c.MockAuthority() {
 		p.add("ALLOW_DEV_SIGN_IN", "must not be set while POWERBI_AUTHORITY is a real one", "POWERBI_AUTHORITY=http://localhost:8090/login")

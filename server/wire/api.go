@@ -21,6 +21,7 @@ import (
 	"github.com/pbmb/pbmb/internal/ratelimit"
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge/query"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/knowledge/visibility"
 	"github.com/pbmb/pbmb/oauth/authn"
@@ -108,6 +109,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		return nil, err
 	}
 	limits := ratelimit.New(pool, now)
+	settings := setting.New(pool, cfg.Settings)
 
 	// Who is calling.
 	site, err := protocol.NewSite(cfg.PublicBaseURL)
@@ -169,7 +171,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		PII:   book,
 		Views: views,
 		Audit: book,
-		Roles: roles{people, now},
+		Roles: roles{people, now}, Settings: settings,
 	})
 
 	// The ways in.

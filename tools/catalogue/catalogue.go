@@ -12,6 +12,7 @@ import (
 	"github.com/pbmb/pbmb/tools/pii"
 	"github.com/pbmb/pbmb/tools/query"
 	"github.com/pbmb/pbmb/tools/search"
+	"github.com/pbmb/pbmb/tools/setting"
 )
 
 // Stores is what the operations stand on. A zero value will do where they are
@@ -27,6 +28,7 @@ type Stores struct {
 	Views    pii.Views
 	Audit    admin.Audit
 	Roles    admin.Roles
+	Settings setting.Store
 }
 
 // All returns every operation.
@@ -41,6 +43,7 @@ func All(s Stores) []*operation.Def {
 		query.Operations(s.Queries),
 		pii.Operations(s.PII, s.Views),
 		admin.Operations(s.Audit, s.Roles),
+		setting.Operations(s.Settings),
 	} {
 		all = append(all, some...)
 	}

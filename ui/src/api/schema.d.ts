@@ -148,6 +148,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the settings
+         * @description Lists every setting with its value, where that is from, what it is for and which values it takes.
+         */
+        get: operations["list_settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/settings/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a setting
+         * @description Gives one setting with its value, where that is from, what it is for and which values it takes.
+         */
+        get: operations["get_setting"];
+        /**
+         * Change a setting
+         * @description Saves a setting. It counts from the next request on, in every process. Say which version you looked at, and the change is refused where somebody else was faster.
+         */
+        put: operations["set_setting"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/columns": {
         parameters: {
             query?: never;
@@ -223,6 +267,66 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Disconnect Power BI
+         * @description Ends your Power BI connection and deletes its tokens. Queries ask you to connect again.
+         */
+        delete: operations["disconnect_power_bi"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the clients you let in
+         * @description Lists every standing permission that you gave to a client, the newest first.
+         */
+        get: operations["list_my_grants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/grants/{grant}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Shut a client out
+         * @description Ends a permission that you gave to a client. Its tokens stop with its next request.
+         */
+        delete: operations["end_my_grant"];
         options?: never;
         head?: never;
         patch?: never;
@@ -537,6 +641,54 @@ export interface components {
             /** @description Name */
             name: string;
         };
+        MeDisconnectOutput: {
+            /** @description disconnected */
+            state: string;
+        };
+        MeEndGrantOutput: {
+            /** @description Id of the grant that has ended */
+            ended: string;
+        };
+        MeGrantItem: {
+            /** @description What the client calls itself (untrusted text) */
+            claimed_name?: string;
+            /** @description Id of the client */
+            client_id: string;
+            /**
+             * Format: date-time
+             * @description When you pressed Allow
+             */
+            created_at: string;
+            /** @description Id of the grant */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When a token was last issued under it
+             */
+            last_used_at: string;
+            /** @description How the client came: registered, metadata_document or built_in */
+            registered: string;
+            /** @description What was allowed */
+            scopes: string[];
+        };
+        MeGrantItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["MeGrantItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
         MePowerBI: {
             /** @description Name of the account */
             account?: string;
@@ -783,6 +935,52 @@ export interface components {
             items: components["schemas"]["SearchItem"][];
             /** @description What was left out of this answer, and how to get it */
             note?: string;
+        };
+        SettingItem: {
+            /**
+             * Format: date-time
+             * @description When it was last saved
+             */
+            changed_at?: string;
+            /** @description Who saved it last */
+            changed_by?: string;
+            /** @description The product's own default; empty where there is none */
+            default: string;
+            /** @description What it is for */
+            doc: string;
+            /** @description Name of the setting */
+            key: string;
+            /** @description Which values it takes */
+            rule: string;
+            /** @description Where the value is from: saved, environment or default */
+            source: string;
+            /** @description string, integer, number or boolean */
+            type: string;
+            /** @description What it holds; empty where that is nothing */
+            value: string;
+            /**
+             * Format: int64
+             * @description How often it was saved; a change may be based on it
+             */
+            version: number;
+        };
+        SettingItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["SettingItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
         };
     };
     responses: never;
@@ -1119,6 +1317,119 @@ export interface operations {
             };
         };
     };
+    list_settings: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    get_setting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the setting */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    set_setting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the setting */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The new value, written as the list shows it
+                     * @example 90
+                     */
+                    value: string;
+                    /**
+                     * Format: int64
+                     * @description The version that the change is based on; 0 where nothing was saved
+                     */
+                    version?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
     list_columns: {
         parameters: {
             query?: {
@@ -1245,6 +1556,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MeWhoamiOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    disconnect_power_bi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeDisconnectOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_my_grants: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeGrantItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    end_my_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the grant, from the list of your grants */
+                grant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeEndGrantOutput"];
                 };
             };
             /** @description Refused or failed */
