@@ -13,6 +13,7 @@ import (
 
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/pii"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/policies"
 )
 
@@ -112,6 +113,11 @@ type Log interface {
 	LogQuery(context.Context, *policies.Principal, Entry) error
 }
 
+// Settings are read anew for each query.
+type Settings interface {
+	Read(context.Context) (setting.Values, error)
+}
+
 // A Request is one query of one person.
 type Request struct {
 	Principal *policies.Principal
@@ -153,14 +159,18 @@ type Runner struct {
 	Tokens        Tokens
 	PowerBI       PowerBI
 	Log           Log
-	Timeout       time.Duration
+	Settings      Settings
 	Now           func() time.Time
 }
 
 // Run runs one query and logs it, whatever its outcome.
 func (r *Runner) Run(ctx context.Context, q Request) (*Result, error) {
 	start := r.Now()
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	settings, err := r.Settings.Read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading how long a query may take: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, settings.Query.Timeout())
 	defer cancel()
 	entry := Entry{DatasetID: q.Dataset.ID, DAX: q.DAX, Purpose: q.Purpose}
 

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/pii"
 	"github.com/pbmb/pbmb/knowledge/query"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/policies"
 )
 
@@ -26,6 +28,8 @@ type world struct {
 	columns   []string
 	edits     bool
 	entry     query.Entry
+	hangs     bool // Power BI does not answer
+	settings  map[string]json.RawMessage
 }
 
 func (w *world) Model(context.Context, string) (*knowledge.Model, error) {
@@ -58,8 +62,12 @@ func (w *world) Token(context.Context, string) (query.Token, error) {
 	return query.Token{Access: "t", ObjectID: "o", Account: "ada@sample.example"}, w.tokenErr
 }
 
-func (w *world) ExecuteQuery(context.Context, string, string, string) (*query.Rows, error) {
+func (w *world) ExecuteQuery(ctx context.Context, _, _, _ string) (*query.Rows, error) {
 	w.steps = append(w.steps, "power bi")
+	if w.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if w.runErr != nil {
 		return nil, w.runErr
 	}
@@ -71,6 +79,10 @@ func (w *world) LastRefresh(context.Context, string, string) (time.Time, bool, e
 	return time.Unix(1000, 0), true, nil
 }
 
+func (w *world) Read(context.Context) (setting.Values, error) {
+	return setting.Base{}.With(w.settings)
+}
+
 func (w *world) LogQuery(_ context.Context, _ *policies.Principal, e query.Entry) error {
 	w.steps, w.entry = append(w.steps, "log"), e
 	return nil
@@ -78,7 +90,7 @@ func (w *world) LogQuery(_ context.Context, _ *policies.Principal, e query.Entry
 
 func run(t *testing.T, w *world, p *policies.Principal, dax string) (*query.Result, error) {
 	t.Helper()
-	r := &query.Runner{Models: w, Relationships: w, Tokens: w, PowerBI: w, Log: w, Timeout: time.Minute, Now: time.Now}
+	r := &query.Runner{Models: w, Relationships: w, Tokens: w, PowerBI: w, Log: w, Settings: w, Now: time.Now}
 	return r.Run(t.Context(), query.Request{Principal: p, Dataset: &knowledge.Dataset{ID: "d", HasRowSecurity: true}, DAX: dax})
 }
 
@@ -193,6 +205,31 @@ func TestRowSecurityIsTold(t *testing.T) {
 	}
 }
 
+// QUERY-07: the limit is the setting's, read for each query; what runs out of time is
+// cancelled and logged so.
+func TestTimeLimit(t *testing.T) {
+	for saved, want := range map[string]time.Duration{"": 120 * time.Second, "1": time.Second, "600": 600 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{known: true, hangs: true, settings: map[string]json.RawMessage{}}
+			if saved != "" {
+				w.settings["query.timeout_seconds"] = json.RawMessage(saved)
+			}
+			start := time.Now()
+			_, err := run(t, w, viewer(), regions)
+			if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != want {
+				t.Errorf("with %q: %v after %v, want the end after %v", saved, err, took, want)
+			}
+			if w.entry.Outcome != "timeout" || w.entry.Took != want {
+				t.Errorf("with %q: logged %+v", saved, w.entry)
+			}
+		})
+	}
+	w := &world{known: true, settings: map[string]json.RawMessage{"query.timeout_seconds": json.RawMessage("601")}}
+	if _, err := run(t, w, viewer(), regions); err == nil || len(w.steps) > 0 {
+		t.Errorf("with a limit that the setting does not take: %v, steps %q", err, w.steps)
+	}
+}
+
 // QUERY-09: types come from the model, and where it knows none from the cells.
 func TestColumnTypes(t *testing.T) {
 	w := &typed{rows: query.Rows{
@@ -202,7 +239,7 @@ func TestColumnTypes(t *testing.T) {
 			{nil, json.Number("2"), json.Number("1.5"), json.Number("1"), nil, nil, nil},
 		},
 	}}
-	r := &query.Runner{Models: w, Relationships: w, Tokens: w, PowerBI: w, Log: w, Timeout: time.Minute, Now: time.Now}
+	r := &query.Runner{Models: w, Relationships: w, Tokens: w, PowerBI: w, Log: w, Settings: w, Now: time.Now}
 	result, err := r.Run(t.Context(), query.Request{Principal: viewer(), Dataset: &knowledge.Dataset{}, DAX: regions})
 	if err != nil {
 		t.Fatal(err)

@@ -156,7 +156,8 @@ func admit(c *store.Caller, via policies.Via) (*policies.Principal, error) {
 	p := &policies.Principal{
 		Kind: policies.Person, ID: c.PersonID, Email: c.Email, Name: c.Name, Roles: c.Roles,
 		WorkspaceIDs: c.WorkspaceIDs, AppIDs: c.AppIDs, DatasetIDs: c.DatasetIDs, ObjectIDs: c.ObjectIDs,
-		Via: via, ClientID: c.ClientID, Credential: c.Credential, AsOf: c.Revisions,
+		MetadataVisibility: c.MetadataVisibility,
+		Via:                via, ClientID: c.ClientID, Credential: c.Credential, AsOf: c.Revisions,
 	}
 	if len(p.Roles) == 0 {
 		return p, ErrNoRole

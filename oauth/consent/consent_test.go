@@ -122,7 +122,7 @@ func TestWithoutARoleNobodyConsents(t *testing.T) {
 	s := oauthtest.New(t, oauthtest.Options{})
 	client, browser := s.Register(), s.SignIn("viewer@sample.example", oauthtest.ViewerID)
 	query := ask(t, s, browser, client)
-	s.DB.Exec("delete from role_assignment where kind = 'tenant'")
+	s.SetDefaultRole("none")
 	if a := browser.PostJSON(consent.Path, map[string]any{"query": query, "allow": true}); a.Status != http.StatusForbidden {
 		t.Error(a.Status, a.Body)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
@@ -71,7 +72,7 @@ type Options struct {
 func New(t testing.TB, opt Options) *Server {
 	t.Helper()
 	db := postgrestest.New(t)
-	s := &Server{T: t, DB: db, Store: store.New(db.API()), Clock: &Clock{}, Log: &Log{}}
+	s := &Server{T: t, DB: db, Store: store.New(db.API(), setting.Base{}), Clock: &Clock{}, Log: &Log{}}
 	log := slog.New(slog.NewTextHandler(s.Log, nil))
 
 	var handler http.Handler
@@ -126,6 +127,14 @@ func New(t testing.TB, opt Options) *Server {
 	mux.HandleFunc("GET /api/v1/whoami", s.whoami(protocol.ResourceAPI))
 	handler = mux
 	return s
+}
+
+// SetDefaultRole saves access.default_role; with none, only who has an assignment
+// gets in.
+func (s *Server) SetDefaultRole(role setting.DefaultRole) {
+	s.T.Helper()
+	s.DB.Exec(`insert into setting (key, value) values ('access.default_role', to_jsonb($1::text))
+		on conflict (key) do update set value = excluded.value`, string(role))
 }
 
 func (s *Server) whoami(resource string) http.HandlerFunc {

@@ -245,7 +245,7 @@ func TestOnlyAnAdmittedCodeSignsIn(t *testing.T) {
 	refused("after ten minutes", b.Get(callback), "expired")
 
 	before := rows(s)
-	s.DB.Exec("delete from role_assignment where kind = 'tenant'")
+	s.SetDefaultRole("none")
 	refused("without a role", e.signIn(s.Browser(), func(n string) string {
 		return e.sign(e.claims(n, map[string]any{"oid": oauthtest.OtherID, "preferred_username": "new@sample.example"}))
 	}), "no_role")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/policies"
 )
@@ -15,7 +16,7 @@ import (
 // many addresses of others have the role, and each change is audited.
 func TestTheLastAdminStays(t *testing.T) {
 	db := postgrestest.New(t)
-	s := store.New(db.API())
+	s := store.New(db.API(), setting.Base{})
 	ctx, now := t.Context(), time.Now()
 	by := &policies.Principal{Kind: policies.Person, ID: "11111111-1111-4111-8111-111111111111", Email: "admin@sample.example", Via: policies.ViaBrowser}
 

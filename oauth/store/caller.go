@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/recent"
 	"github.com/pbmb/pbmb/internal/revision"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/store/db"
 	"github.com/pbmb/pbmb/policies"
 )
@@ -25,6 +27,8 @@ type Caller struct {
 	WorkspaceIDs []string
 	AppIDs       []string
 	DatasetIDs   []string
+
+	MetadataVisibility policies.MetadataVisibility // as the setting is now
 
 	// Of a grant.
 	ClientID    string
@@ -113,13 +117,22 @@ func (s *Store) readCaller(ctx context.Context, by db.PrincipalParams) (kept, er
 	if err != nil {
 		return kept{}, fmt.Errorf("reading the caller: %w", postgres.Translate(err))
 	}
+	saved := map[string]json.RawMessage{}
+	if err := json.Unmarshal(r.Settings, &saved); err != nil {
+		return kept{}, fmt.Errorf("reading the caller: %w", err)
+	}
+	settings, err := s.settings.With(saved)
+	if err != nil {
+		return kept{}, fmt.Errorf("reading the caller: %w", err)
+	}
 	holds := min(keptFor, time.Duration(r.HoldsForSeconds*float64(time.Second)))
 	return kept{
 		until: start.Add(holds), expiresAt: r.ExpiresAt,
 		Caller: &Caller{
 			PersonID: r.PersonID, Email: r.Email, Name: r.Name, Credential: r.Credential,
-			Roles:     held(r.GivenRoles, r.DefaultRoles, r.IsMember),
-			ObjectIDs: sortedSet(r.ObjectIds), WorkspaceIDs: sortedSet(r.WorkspaceIds),
+			Roles:              held(r.GivenRoles, settings.Access.DefaultRole, r.IsMember && r.IsBound),
+			MetadataVisibility: settings.Access.MetadataVisibility,
+			ObjectIDs:          sortedSet(r.ObjectIds), WorkspaceIDs: sortedSet(r.WorkspaceIds),
 			AppIDs: sortedSet(r.AppIds), DatasetIDs: sortedSet(r.DatasetIds),
 			ClientID: r.ClientID, Audience: r.Audience, ConsentedAt: r.ConsentedAt,
 			Revisions: revision.Of(r.Revisions),
@@ -127,12 +140,12 @@ func (s *Store) readCaller(ctx context.Context, by db.PrincipalParams) (kept, er
 	}, nil
 }
 
-// held gives a person's roles. The tenant's default is for its members, and
-// only for those whom no shipped role was given otherwise: a role that a
-// deployment made up does not displace it (ROLES-31 to ROLES-33).
-func held(given, byDefault []string, isMember bool) []string {
-	if isMember && !slices.ContainsFunc(given, isShipped) {
-		given = append(given, byDefault...)
+// held gives a person's roles. The default role is for members of the tenant that
+// the database is bound to, and only for those whom no shipped role was given: a
+// role that a deployment made up does not displace it (ROLES-29 to ROLES-33).
+func held(given []string, byDefault setting.DefaultRole, isMember bool) []string {
+	if isMember && byDefault != setting.NoDefaultRole && !slices.ContainsFunc(given, isShipped) {
+		given = append(given, string(byDefault))
 	}
 	return sortedSet(given)
 }

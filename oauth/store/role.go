@@ -21,7 +21,7 @@ const (
 	ToPerson AssignmentKind = "person" // by email, until somebody claims it
 	ToDomain AssignmentKind = "domain" // everybody whose email domain was vouched for
 	ToGroup  AssignmentKind = "group"  // everybody in a group of a provider
-	ToTenant AssignmentKind = "tenant" // every member whom no shipped role was given otherwise
+	ToTenant AssignmentKind = "tenant" // every member of the tenant
 )
 
 // An Assignment gives a role.
@@ -75,8 +75,8 @@ type FirstAdmin struct {
 	Mock     bool   // whether the tenant is the sample tenant
 }
 
-// BindFirstAdmin makes the first admin, binds the database to its tenant and
-// makes every member of the tenant a viewer, all or nothing (TENANT-05).
+// BindFirstAdmin makes the first admin and binds the database to its tenant, all or
+// nothing (TENANT-05). From then on the default role reaches the tenant's members.
 func (s *Store) BindFirstAdmin(ctx context.Context, first FirstAdmin, at time.Time) error {
 	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
@@ -93,22 +93,13 @@ func (s *Store) BindFirstAdmin(ctx context.Context, first FirstAdmin, at time.Ti
 		if err := q.BindTenant(ctx, db.BindTenantParams{TenantID: first.TenantID, Mock: first.Mock, At: at}); err != nil {
 			return err
 		}
-		for _, a := range []Assignment{
-			{Role: policies.RoleAdmin, Kind: ToPerson, Subject: first.Email, By: "setup"},
-			{Role: policies.RoleViewer, Kind: ToTenant, By: "setup"},
-		} {
-			id, err := assignRole(ctx, q, a, at)
-			if err != nil {
-				return err
-			}
-			setup := &policies.Principal{Kind: policies.Setup, ID: "setup", Via: policies.ViaBrowser}
-			if err := auditAssignment(ctx, tx, setup, "assign_role", StandingAssignment{
-				ID: id, Role: a.Role, Kind: string(a.Kind), Subject: a.Subject,
-			}); err != nil {
-				return err
-			}
+		a := Assignment{Role: policies.RoleAdmin, Kind: ToPerson, Subject: first.Email, By: "setup"}
+		id, err := assignRole(ctx, q, a, at)
+		if err != nil {
+			return err
 		}
-		return nil
+		setup := &policies.Principal{Kind: policies.Setup, ID: "setup", Via: policies.ViaBrowser}
+		return auditAssignment(ctx, tx, setup, "assign_role", StandingAssignment{ID: id, Role: a.Role, Kind: string(a.Kind), Subject: a.Subject})
 	})
 	if err != nil {
 		return fmt.Errorf("making the first admin: %w", err)

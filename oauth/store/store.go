@@ -14,27 +14,30 @@ import (
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/recent"
 	"github.com/pbmb/pbmb/internal/revision"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/store/db"
 )
 
 // A Store reads and writes as the api. Each of its methods is one transaction,
 // or a part of one in a Store that [Store.Within] returned.
 type Store struct {
-	begin   postgres.Beginner
-	q       *db.Queries
-	pool    revision.DB
-	callers *recent.Map[credential, kept]
+	begin    postgres.Beginner
+	q        *db.Queries
+	settings setting.Base
+	pool     revision.DB
+	callers  *recent.Map[credential, kept]
 }
 
-// New returns a Store over a pool of the role api_rw.
-func New(pool *pgxpool.Pool) *Store {
-	return &Store{begin: pool, q: db.New(pool), pool: pool, callers: newCallers()}
+// New returns a Store over a pool of the role api_rw, where settings that are not
+// saved hold what base says.
+func New(pool *pgxpool.Pool, base setting.Base) *Store {
+	return &Store{begin: pool, q: db.New(pool), settings: base, pool: pool, callers: newCallers()}
 }
 
 // Within returns a Store whose methods are part of tx.
 func (s *Store) Within(tx pgx.Tx) *Store {
 	// What is not committed is nobody else's to find.
-	return &Store{begin: tx, q: db.New(tx), pool: tx, callers: newCallers()}
+	return &Store{begin: tx, q: db.New(tx), settings: s.settings, pool: tx, callers: newCallers()}
 }
 
 // Begin starts a transaction for [Store.Within]; the caller ends it.

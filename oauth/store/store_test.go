@@ -11,8 +11,10 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
 	"github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/policies"
 )
 
 func TestMain(m *testing.M) { postgrestest.Main(m) }
@@ -34,7 +36,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	t.Parallel()
 	db := postgrestest.New(t)
-	return &fixture{store.New(db.API()), t, db}
+	return &fixture{store.New(db.API(), setting.Base{}), t, db}
 }
 
 func microsoft(email, objectID string) store.SignIn {
@@ -71,6 +73,20 @@ func (f *fixture) assign(role string, kind store.AssignmentKind, subject string)
 	if _, err := f.AssignRole(f.t.Context(), store.Assignment{Role: role, Kind: kind, Subject: subject, Provider: provider}, time.Now()); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// bind gives the database a tenant and an admin whom no test looks at.
+func (f *fixture) bind() {
+	f.t.Helper()
+	first := store.FirstAdmin{Email: "first@sample.example", TenantID: oauthtest.TenantID, Mock: true}
+	if err := f.BindFirstAdmin(f.t.Context(), first, time.Now()); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) setting(key, value string) {
+	f.t.Helper()
+	f.db.Exec("insert into setting (key, value) values ($1, to_jsonb($2::text)) on conflict (key) do update set value = excluded.value", key, value)
 }
 
 func (f *fixture) now(c *store.Caller) *store.Caller {
@@ -117,10 +133,13 @@ func TestWithoutARoleNothingIsWritten(t *testing.T) {
 	}
 }
 
-// ROLES-27, ROLES-31, ROLES-32, ROLES-33
-func TestTenantsDefaultRole(t *testing.T) {
+// ROLES-27, ROLES-29, ROLES-31, ROLES-32, ROLES-33
+func TestDefaultRole(t *testing.T) {
 	f := newFixture(t)
-	f.assign("viewer", store.ToTenant, "")
+	if _, err := f.signIn(microsoft("ada@sample.example", ada)); !errors.Is(err, store.ErrNoRole) {
+		t.Errorf("before the database has a tenant: %v", err)
+	}
+	f.bind()
 	caller := f.mustSignIn(microsoft("ada@sample.example", ada))
 	f.wantRoles("a member", caller, "viewer")
 	f.assign("metric_steward", store.ToPerson, "ada@sample.example")
@@ -133,11 +152,71 @@ func TestTenantsDefaultRole(t *testing.T) {
 	if _, err := f.signIn(stranger); !errors.Is(err, store.ErrNoRole) {
 		t.Errorf("somebody of another provider: %v", err)
 	}
-	f.db.Exec("delete from role_assignment where kind = 'person'")
+	f.db.Exec("delete from role_assignment where kind = 'person' and role <> 'admin'")
+	f.setting("access.default_role", "curator")
+	f.wantRoles("where the default is curator", caller, "curator")
+	f.setting("access.default_role", "none")
+	f.wantRoles("where there is no default", caller)
+	if _, err := f.signIn(microsoft("bob@sample.example", oauthtest.OtherID)); !errors.Is(err, store.ErrNoRole) {
+		t.Errorf("somebody new, where there is no default: %v", err)
+	}
+	f.setting("access.default_role", "viewer")
 	f.db.Exec("update person_identity set signed_in_at = now() - interval '7 days' + interval '1 minute', groups_read_at = null")
 	f.wantRoles("6 days after the sign-in", caller, "viewer")
 	f.db.Exec("update person_identity set signed_in_at = now() - interval '7 days' - interval '1 minute'")
 	f.wantRoles("7 days after the sign-in", caller)
+}
+
+func TestARoleForTheWholeTenant(t *testing.T) {
+	f := newFixture(t)
+	f.bind()
+	f.assign("metric_steward", store.ToTenant, "")
+	caller := f.mustSignIn(microsoft("ada@sample.example", ada))
+	f.wantRoles("a member", caller, "metric_steward", "viewer")
+	f.assign("curator", store.ToTenant, "")
+	f.wantRoles("a member, with a shipped role for all", caller, "curator", "metric_steward")
+	f.db.Exec("update person_identity set signed_in_at = now() - interval '8 days'")
+	f.wantRoles("7 days after the sign-in", caller)
+}
+
+// VIS-01: the setting, as it is at each request. What it does not take refuses.
+func TestMetadataVisibility(t *testing.T) {
+	f := newFixture(t)
+	f.bind()
+	caller := f.mustSignIn(microsoft("ada@sample.example", ada))
+	if got := f.now(caller).MetadataVisibility; got != policies.VisibleByPowerBI {
+		t.Errorf("with the setting absent %q", got)
+	}
+	for _, value := range []policies.MetadataVisibility{policies.VisibleToEveryone, policies.VisibleByPolicy, policies.VisibleByPowerBI} {
+		f.setting("access.metadata_visibility", string(value))
+		if got := f.now(caller).MetadataVisibility; got != value {
+			t.Errorf("%q, want %q", got, value)
+		}
+	}
+	f.setting("access.metadata_visibility", "all")
+	if c, err := f.CallerByPerson(t.Context(), caller.PersonID, time.Now()); err == nil {
+		t.Errorf("with a value that it does not take: %+v", c)
+	}
+}
+
+// What the environment gives holds until something is saved.
+func TestDefaultsFromTheEnvironment(t *testing.T) {
+	f := newFixture(t)
+	f.bind()
+	caller := f.mustSignIn(microsoft("ada@sample.example", ada))
+	base, err := setting.FromEnvironment(func(name string) string {
+		return map[string]string{"ACCESS_DEFAULT_ROLE": "curator", "ACCESS_METADATA_VISIBILITY": "policy"}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Store = store.New(f.db.API(), base)
+	f.wantRoles("by the environment", caller, "curator")
+	if got := f.now(caller).MetadataVisibility; got != policies.VisibleByPolicy {
+		t.Errorf("by the environment %q", got)
+	}
+	f.setting("access.default_role", "viewer")
+	f.wantRoles("saved", caller, "viewer")
 }
 
 // SIGNIN-10, SIGNIN-14, SIGNIN-15
@@ -243,7 +322,7 @@ func TestFirstAdminAndTenantAreOneTransaction(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if won != 1 || f.rows("deployment_tenant") != 1 || f.rows("role_assignment") != 2 || f.rows("audit_event") != 2 {
+	if won != 1 || f.rows("deployment_tenant") != 1 || f.rows("role_assignment") != 1 || f.rows("audit_event") != 1 {
 		t.Errorf("%d won, %d bindings, %d assignments", won, f.rows("deployment_tenant"), f.rows("role_assignment"))
 	}
 	binding, err := f.Binding(t.Context())

@@ -49,9 +49,6 @@ import (
 // Version is the program's, as the connector and the API tell it.
 const Version = "0.1.0"
 
-// queryTimeout is how long one query may take (query.timeout_seconds by default).
-const queryTimeout = 120 * time.Second
-
 // An APIProcess is the api, ready to serve.
 type APIProcess struct {
 	handler  http.Handler
@@ -98,8 +95,15 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		return nil, err
 	}
 	p.closers = append(p.closers, func() { _ = decider.Close() }) // the process is ending
-	microsoft, err := fetch.NewFixed([]string{cfg.Authority, cfg.APIURL, cfg.GraphURL}, fetch.Options{
-		Environment: string(cfg.Environment), Timeout: queryTimeout, MaxBytes: 32 << 20,
+	microsoft, err := fetch.NewFixed([]string{cfg.Authority, cfg.GraphURL}, fetch.Options{
+		Environment: string(cfg.Environment), Timeout: 2 * time.Minute, MaxBytes: 32 << 20,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// How long a query may take is a setting; here is only what no value of it passes.
+	queries, err := fetch.NewFixed([]string{cfg.APIURL}, fetch.Options{
+		Environment: string(cfg.Environment), Timeout: setting.MaxQueryTimeout, MaxBytes: 32 << 20,
 	})
 	if err != nil {
 		return nil, err
@@ -116,8 +120,8 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	people := oauthstore.New(pool)
-	if err := checkBinding(ctx, people, cfg); err != nil {
+	people := oauthstore.New(pool, cfg.Settings)
+	if err := checkBinding(ctx, people, settings, cfg); err != nil {
 		return nil, err
 	}
 	if !cfg.DevSignIn() {
@@ -135,7 +139,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	clients := newMicrosoft(cfg, microsoft, now)
+	clients := newMicrosoft(cfg, microsoft, queries, now)
 	accounts, connecting := newConnections(pool, identity, clients, callers, site, now, log)
 	routes := []protocol.Route{}
 	for _, served := range []interface{ Routes() []protocol.Route }{
@@ -166,7 +170,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Measures: book,
 		Queries: &query.Runner{
 			Models: book, Relationships: relationships{reader}, Tokens: tokens{accounts}, PowerBI: powerBI{clients.powerBI}, Log: book,
-			Timeout: queryTimeout, Now: now,
+			Settings: settings, Now: now,
 		},
 		PII:   book,
 		Views: views,
@@ -201,7 +205,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 			return a.String()
 		},
 	})
-	p.jobs, err = worker.NewAPI(pool, reader, kept, func(ctx context.Context) error { return checkBinding(ctx, people, cfg) }, log)
+	p.jobs, err = worker.NewAPI(pool, reader, kept, func(ctx context.Context) error { return checkBinding(ctx, people, settings, cfg) }, log)
 	if err != nil {
 		return nil, err
 	}

@@ -7,13 +7,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/server/config"
 )
 
 // checkBinding refuses a database that belongs to another tenant, or that has an
 // admin and belongs to none (TENANT-07, -10, -11).
-func checkBinding(ctx context.Context, people *oauthstore.Store, cfg config.Config) error {
+func checkBinding(ctx context.Context, people *oauthstore.Store, settings *setting.Store, cfg config.Config) error {
+	if err := checkTenantSetting(ctx, settings, cfg); err != nil {
+		return err
+	}
 	binding, err := people.Binding(ctx)
 	if errors.Is(err, postgres.ErrNotFound) {
 		has, err := people.HasAdmin(ctx)
@@ -30,6 +34,9 @@ func checkBinding(ctx context.Context, people *oauthstore.Store, cfg config.Conf
 
 // checkWorkerBinding is [checkBinding] as far as the worker may look (TENANT-07 to -12).
 func checkWorkerBinding(ctx context.Context, pool *pgxpool.Pool, cfg config.Config) error {
+	if err := checkTenantSetting(ctx, setting.New(pool, cfg.Settings), cfg); err != nil {
+		return err
+	}
 	var bound oauthstore.Binding
 	var hasAdmin bool
 	err := pool.QueryRow(ctx, `
@@ -42,6 +49,19 @@ func checkWorkerBinding(ctx context.Context, pool *pgxpool.Pool, cfg config.Conf
 		return fits(nil, hasAdmin, cfg)
 	}
 	return fits(&bound, hasAdmin, cfg)
+}
+
+// checkTenantSetting refuses a saved setting that names another tenant than the
+// environment, so that the two cannot say different things of the same database.
+func checkTenantSetting(ctx context.Context, settings *setting.Store, cfg config.Config) error {
+	values, err := settings.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if saved := values.PowerBI.TenantID; saved != "" && saved != cfg.TenantID {
+		return errors.New("the setting powerbi.tenant_id names the tenant " + saved + ", and POWERBI_TENANT_ID another")
+	}
+	return nil
 }
 
 // fits is the rule of both: binding is nil where the database belongs to no tenant.

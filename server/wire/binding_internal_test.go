@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/server/config"
 )
@@ -19,20 +20,24 @@ func TestBinding(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bound     string // the tenant of the database; empty where it has none
 		forget    bool   // the binding is lost, the admin is not
+		saved     string // the setting powerbi.tenant_id; empty where it is not saved
 		authority string
 		says      string // of the error; empty where it is accepted
 	}{
-		"a new database":             {"", false, mock, ""},
-		"the tenant's own":           {own, false, mock, ""},
-		"another tenant's":           {other, false, mock, "belongs to the tenant " + other},
-		"the sample tenant's":        {own, false, real, "other side of the sample tenant"},
-		"an admin and no tenant":     {own, true, mock, "belongs to no tenant"},
-		"the same at a real address": {own, true, real, "belongs to no tenant"},
+		"a new database":                    {"", false, "", mock, ""},
+		"the tenant's own":                  {own, false, "", mock, ""},
+		"the same, and saved":               {own, false, own, mock, ""},
+		"another tenant's":                  {other, false, "", mock, "belongs to the tenant " + other},
+		"the sample tenant's":               {own, false, "", real, "other side of the sample tenant"},
+		"an admin and no tenant":            {own, true, "", mock, "belongs to no tenant"},
+		"the same at a real address":        {own, true, "", real, "belongs to no tenant"},
+		"its own, and another is saved":     {own, false, other, mock, "names the tenant " + other},
+		"a new database, another one saved": {"", false, other, mock, "names the tenant " + other},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := postgrestest.New(t)
-			people := oauthstore.New(db.API())
+			people := oauthstore.New(db.API(), setting.Base{})
 			if tt.bound != "" {
 				first := oauthstore.FirstAdmin{Email: "admin@sample.example", TenantID: tt.bound, Mock: true}
 				if err := people.BindFirstAdmin(t.Context(), first, time.Now()); err != nil {
@@ -42,9 +47,14 @@ func TestBinding(t *testing.T) {
 			if tt.forget {
 				db.Exec("delete from deployment_tenant")
 			}
+			if tt.saved != "" {
+				// Past the trigger, as only the owner of the table can.
+				db.Exec("alter table setting disable trigger user")
+				db.Exec("insert into setting (key, value) values ('powerbi.tenant_id', to_jsonb($1::text))", tt.saved)
+			}
 			cfg := config.Config{TenantID: own, Authority: tt.authority}
 			for process, err := range map[string]error{
-				"api":    checkBinding(t.Context(), people, cfg),
+				"api":    checkBinding(t.Context(), people, setting.New(db.API(), setting.Base{}), cfg),
 				"worker": checkWorkerBinding(t.Context(), db.Worker(), cfg),
 			} {
 				if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {

@@ -36,14 +36,14 @@ type microsoft struct {
 	powerBI *powerbi.Client
 }
 
-func newMicrosoft(cfg config.Config, h *http.Client, now func() time.Time) microsoft {
+func newMicrosoft(cfg config.Config, h, queries *http.Client, now func() time.Time) microsoft {
 	return microsoft{
 		entra: entra.New(cfg.Authority, cfg.TenantID, entra.Registration{
 			ClientID: cfg.ClientID,
 			Secret:   func(context.Context) (string, error) { return cfg.ClientSecret, nil },
 		}, h, now),
 		graph:   graph.New(cfg.GraphURL, h),
-		powerBI: powerbi.New(cfg.APIURL, h),
+		powerBI: powerbi.New(cfg.APIURL, queries),
 	}
 }
 

@@ -59,7 +59,7 @@ func SetUpSample(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	defer pool.Close()
-	people := oauthstore.New(pool)
+	people := oauthstore.New(pool, cfg.Settings)
 	now := time.Now()
 	err = people.BindFirstAdmin(ctx, oauthstore.FirstAdmin{Email: sampleRoles[0].email, TenantID: cfg.TenantID, Mock: cfg.MockAuthority()}, now)
 	if errors.Is(err, oauthstore.ErrHasAdmin) {

@@ -46,17 +46,17 @@ select c.person_id, c.email, c.name, c.credential, c.client_id, c.audience, c.co
   c.object_ids::uuid[] as object_ids, c.expires_at, coalesce(c.holds_for, 604800)::float8 as holds_for_seconds,
   array(select v.subject || ' ' || v.id from revision v
     where v.subject = any(array['roles', 'tenant', 'pii', 'person:' || c.person_id]))::text[] as revisions,
-  role.given::text[] as given_roles, role.by_default::text[] as default_roles,
+  role.given::text[] as given_roles, exists (select from deployment_tenant)::boolean as is_bound,
+  (select coalesce(jsonb_object_agg(s.key, s.value), '{}') from setting s where s.key like 'access.%')::jsonb as settings,
   access.workspace_ids::uuid[] as workspace_ids, access.app_ids::uuid[] as app_ids, access.dataset_ids::uuid[] as dataset_ids
 from caller c
 cross join lateral (
-  select array_agg(r.role) filter (where r.kind <> 'tenant') as given,
-    array_agg(r.role) filter (where r.kind = 'tenant') as by_default
+  select array_agg(r.role) as given
   from role_assignment r
   where (r.kind = 'person' and r.person_id = c.person_id)
     or (r.kind = 'domain' and r.subject = any(c.domains))
     or (r.kind = 'group' and r.provider = 'microsoft' and r.subject = any(c.member_group_ids::text[]))
-    or r.kind = 'tenant'
+    or (r.kind = 'tenant' and c.is_member)
 ) role
 cross join lateral (
   select array_agg(a.item_id) filter (where a.item_kind = 'workspace') as workspace_ids,

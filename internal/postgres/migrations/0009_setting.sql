@@ -42,3 +42,13 @@ revoke all on function setting_keeps_key() from public;
 
 create trigger setting_keeps_key before update on setting
   for each row execute function setting_keeps_key();
+
+-- The default role of the tenant's members is a setting (access.default_role) and
+-- no longer an assignment that the setup makes.
+delete from role_assignment where kind = 'tenant' and role = 'viewer' and created_by = 'setup';
+
+-- Callers are read with some of the settings, and with whether the database is bound.
+create trigger revise after insert or update or delete on setting for each row execute function revise_subject('roles');
+create trigger revise_all after truncate on setting for each statement execute function revise_subject('roles');
+create trigger revise after insert or update or delete on deployment_tenant for each row execute function revise_subject('roles');
+create trigger revise_all after truncate on deployment_tenant for each statement execute function revise_subject('roles');
