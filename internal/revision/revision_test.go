@@ -90,6 +90,8 @@ func TestEveryChangeShows(t *testing.T) {
 		{`delete from powerbi_access`, "tenant"},
 		{`insert into pii_rule (kind, table_name, table_folded, name_folded, pii) values ('table', 'T', 't', '', true)`, "pii"},
 		{`delete from pii_rule`, "pii"},
+		{`insert into setting (key, value) values ('access.default_role', '"none"')`, "roles"},
+		{`truncate setting`, "roles"},
 		{`truncate session`, "roles"},
 		{`truncate oauth_grant, oauth_code, oauth_refresh_token`, "roles"},
 		{`truncate role_assignment`, "roles"},

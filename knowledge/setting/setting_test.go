@@ -64,7 +64,7 @@ func variable(name, value string) func(string) string {
 	return func(asked string) string { return map[string]string{name: value}[asked] }
 }
 
-// VIS-01, QUERY-07, SVC-12, CONN-34: what holds while nothing is set.
+// VIS-01, QUERY-07: what holds while nothing is set.
 func TestDefaults(t *testing.T) {
 	v, err := setting.Base{}.With(nil)
 	if err != nil {

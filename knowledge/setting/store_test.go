@@ -9,7 +9,7 @@ import (
 	"github.com/pbmb/pbmb/knowledge/setting"
 )
 
-// FETCH-11, QUERY-07, SVC-12: every process reads what holds at that moment, and
+// FETCH-11: every process reads what holds at that moment, and
 // rows of what is no setting are passed over.
 func TestReadIsAfresh(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/revision"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/store"
 )
 
@@ -44,14 +45,14 @@ func (f *fixture) another() (*store.Store, *principals) {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(pool.Close)
-	return store.New(pool), read
+	return store.New(pool, setting.Base{}), read
 }
 
 // OAUTH-15, SIGNIN-04, SIGNIN-16, SIGNIN-20, SIGNIN-22: a process that keeps a caller
 // sees every change on the very next request, whoever made it and by whatever way.
 func TestWhoIsKeptIsWhoTheyAre(t *testing.T) {
 	f := newFixture(t)
-	f.assign("viewer", store.ToTenant, "")
+	f.assign("viewer", store.ToPerson, "ada@sample.example")
 	f.assign("curator", store.ToDomain, "sample.example")
 	f.assign("metric_steward", store.ToGroup, groupA)
 	in := microsoft("ada@sample.example", ada)
@@ -103,6 +104,11 @@ func TestWhoIsKeptIsWhoTheyAre(t *testing.T) {
 		`insert into powerbi_connection (person_id, state, object_id, groups_read_at) select id, 'connected', '` + groupB + `', now() from person`,
 		`update powerbi_connection set state = 'disconnected'`,
 		`delete from powerbi_connection`,
+		`insert into setting (key, value) values ('access.metadata_visibility', '"everyone"')`,
+		`delete from setting`,
+		`insert into deployment_tenant (tenant_id, mock) values ('` + groupA + `', true)`,
+		`insert into setting (key, value) values ('access.default_role', '"curator"')`,
+		`delete from role_assignment`,
 		`truncate session`,
 		`truncate oauth_consent, oauth_grant, oauth_code, oauth_refresh_token`,
 	} {

@@ -93,6 +93,24 @@ func TestNothingIsServedTwice(t *testing.T) {
 	}
 }
 
+// TENANT-06: nothing that callers can do binds a database to a tenant, and no input
+// but a setting's value, which the database guards, could name one.
+func TestNothingRebindsATenant(t *testing.T) {
+	tenant := regexp.MustCompile(`(?i)tenant|bind`)
+	for _, d := range catalogue.All(catalogue.Stores{}) {
+		for _, text := range []string{d.Name, d.Path, d.Command} {
+			if tenant.MatchString(text) {
+				t.Errorf("%s: %s", d.Name, text)
+			}
+		}
+		for name := range d.Input.Properties {
+			if tenant.MatchString(name) {
+				t.Errorf("%s takes %s", d.Name, name)
+			}
+		}
+	}
+}
+
 // AUTHZ-05: what asks nothing is on the closed list; everything else names a
 // resource and an action.
 func TestEveryOperationAsks(t *testing.T) {

@@ -92,7 +92,7 @@ func (b *book) rows() string {
 	return kept
 }
 
-// ROLES-12, SVC-16, SVC-17: only an admin reads or changes settings, and never a
+// ROLES-12: only an admin reads or changes settings, and never a
 // service account.
 func TestOnlyAnAdminReadsAndChangesSettings(t *testing.T) {
 	b := newBook(t)
