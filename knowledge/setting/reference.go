@@ -17,6 +17,8 @@ An admin changes a setting while the product runs, and it counts from the next r
 A setting that nobody has saved holds what the environment gives in a variable named like it, such as ` + "`QUERY_TIMEOUT_SECONDS`" + `, and without one its default. A variable that is wrong keeps the processes from starting.
 
 The addresses that secrets travel to are not settings: only the operator gives them, as ` + "`POWERBI_AUTHORITY`, `POWERBI_API_URL` and `POWERBI_GRAPH_URL`" + `. A row for one in the table of settings is never read.
+
+A value that its setting does not take can only come from somebody who wrote the table by hand, or from another version. Nothing takes its place: what needs the setting refuses, and the log names it, until the row is mended or deleted.
 `)
 	group := ""
 	for _, d := range All() {

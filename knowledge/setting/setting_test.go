@@ -78,6 +78,36 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// Of every setting, those that nothing heeds yet included, the default is a value
+// that it takes.
+func TestDefaultsAreTaken(t *testing.T) {
+	want, err := setting.Base{}.With(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &groups); err != nil {
+		t.Fatal(err)
+	}
+	saved := map[string]json.RawMessage{}
+	for group, fields := range groups {
+		for field, value := range fields {
+			saved[group+"."+field] = value
+		}
+	}
+	delete(saved, "powerbi.tenant_id") // it has none
+	if got, err := (setting.Base{}).With(saved); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if want.Retention.AuditDays != 400 || want.Results.TTLHours != 24 || want.Threads.SimilarFrom != 0.35 || want.Access.DAXVisibility != setting.DAXToReaders {
+		t.Errorf("%+v", want)
+	}
+}
+
 // The order of precedence: what is saved, then the environment, then the default.
 func TestPrecedence(t *testing.T) {
 	base, err := setting.FromEnvironment(variable("QUERY_TIMEOUT_SECONDS", "30"))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -217,6 +218,37 @@ func TestWhatEndsCountsAtTheNextRequest(t *testing.T) {
 	s.SetDefaultRole("none")
 	if got := s.Call(other); got != http.StatusForbidden {
 		t.Errorf("without a role: %d", got)
+	}
+}
+
+// VIS-01, ROLES-29: what a setting says of a caller is read with them at each request,
+// by whichever credential. A value that the setting does not take lets nobody in.
+func TestSettingsCountAtTheNextRequest(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t, oauthtest.Options{})
+	browser := s.SignIn("viewer@sample.example", oauthtest.ViewerID)
+	access, _ := browser.Tokens(s.Register())
+	both := func() []oauthtest.Answer {
+		return []oauthtest.Answer{browser.Get("/api/v1/whoami"), s.Browser().Get(protocol.ResourceMCP, "Authorization: Bearer "+access)}
+	}
+	for _, want := range []policies.MetadataVisibility{policies.VisibleByPowerBI, policies.VisibleToEveryone, policies.VisibleByPolicy} {
+		if want != policies.VisibleByPowerBI {
+			s.DB.Exec(`insert into setting (key, value) values ('access.metadata_visibility', to_jsonb($1::text))
+				on conflict (key) do update set value = excluded.value`, string(want))
+		}
+		for _, a := range both() {
+			if p := whoami(t, a); p.MetadataVisibility != want {
+				t.Errorf("through the %s: %q, want %q", p.Via, p.MetadataVisibility, want)
+			}
+		}
+	}
+	for role, want := range map[setting.DefaultRole]int{"none": http.StatusForbidden, "viewer": http.StatusOK, "admin": http.StatusServiceUnavailable} {
+		s.SetDefaultRole(role)
+		for _, a := range both() {
+			if a.Status != want {
+				t.Errorf("with the default role %s: %d, want %d", role, a.Status, want)
+			}
+		}
 	}
 }
 

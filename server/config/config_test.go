@@ -30,7 +30,7 @@ func read(changes map[string]string) config.Config {
 	return config.Read(func(name string) string { return environment[name] })
 }
 
-// OPS-05, NET-35, NET-38, FETCH-17, TENANT-18
+// OPS-05, NET-35, NET-38, FETCH-17, TENANT-18, ROLES-28
 func TestMistakesAreNamed(t *testing.T) {
 	if err := read(nil).CheckAPI(); err != nil {
 		t.Fatal(err)
@@ -48,16 +48,20 @@ func TestMistakesAreNamed(t *testing.T) {
 		"an http authority in development": {map[string]string{
 			"PBMB_ENV": "development", "POWERBI_AUTHORITY": "http://localhost:8090/login", "PUBLIC_BASE_URL": "http://localhost:8080",
 		}, ""},
-		"an unknown environment":        {map[string]string{"PBMB_ENV": "staging"}, "PBMB_ENV"},
-		"a database that is none":       {map[string]string{"DATABASE_URL_API": "mysql://db"}, "DATABASE_URL_API"},
-		"one proxy":                     {map[string]string{"TRUSTED_PROXY": "10.0.0.5"}, ""},
-		"a range of proxies":            {map[string]string{"TRUSTED_PROXY": "10.0.0.0/24"}, ""},
-		"every IPv4 address for proxy":  {map[string]string{"TRUSTED_PROXY": "0.0.0.0/0"}, "TRUSTED_PROXY"},
-		"every IPv6 address for proxy":  {map[string]string{"TRUSTED_PROXY": "::/0"}, "TRUSTED_PROXY"},
-		"a proxy that is no address":    {map[string]string{"TRUSTED_PROXY": "proxy"}, "TRUSTED_PROXY"},
-		"an unknown header":             {map[string]string{"CLIENT_ADDRESS_HEADER": "forwarded"}, "CLIENT_ADDRESS_HEADER"},
-		"a proxy and a header":          {map[string]string{"TRUSTED_PROXY": "10.0.0.5", "CLIENT_ADDRESS_HEADER": "x-real-ip"}, "must not both be set"},
-		"dev sign-in, a real authority": {map[string]string{"PBMB_ENV": "development", "ALLOW_DEV_SIGN_IN": "1"}, "ALLOW_DEV_SIGN_IN"},
+		"an unknown environment":         {map[string]string{"PBMB_ENV": "staging"}, "PBMB_ENV"},
+		"a database that is none":        {map[string]string{"DATABASE_URL_API": "mysql://db"}, "DATABASE_URL_API"},
+		"one proxy":                      {map[string]string{"TRUSTED_PROXY": "10.0.0.5"}, ""},
+		"a range of proxies":             {map[string]string{"TRUSTED_PROXY": "10.0.0.0/24"}, ""},
+		"every IPv4 address for proxy":   {map[string]string{"TRUSTED_PROXY": "0.0.0.0/0"}, "TRUSTED_PROXY"},
+		"every IPv6 address for proxy":   {map[string]string{"TRUSTED_PROXY": "::/0"}, "TRUSTED_PROXY"},
+		"a proxy that is no address":     {map[string]string{"TRUSTED_PROXY": "proxy"}, "TRUSTED_PROXY"},
+		"a setting that is out of range": {map[string]string{"QUERY_TIMEOUT_SECONDS": "601"}, "QUERY_TIMEOUT_SECONDS must be a whole number from 1 to 600, such as 120"},
+		"admin for everybody":            {map[string]string{"ACCESS_DEFAULT_ROLE": "admin"}, "ACCESS_DEFAULT_ROLE must be viewer, curator or none"},
+		"a setting that is sound":        {map[string]string{"ACCESS_DEFAULT_ROLE": "none"}, ""},
+		"a tenant that is no id":         {map[string]string{"POWERBI_TENANT_ID": "contoso"}, "POWERBI_TENANT_ID must be an id"},
+		"an unknown header":              {map[string]string{"CLIENT_ADDRESS_HEADER": "forwarded"}, "CLIENT_ADDRESS_HEADER"},
+		"a proxy and a header":           {map[string]string{"TRUSTED_PROXY": "10.0.0.5", "CLIENT_ADDRESS_HEADER": "x-real-ip"}, "must not both be set"},
+		"dev sign-in, a real authority":  {map[string]string{"PBMB_ENV": "development", "ALLOW_DEV_SIGN_IN": "1"}, "ALLOW_DEV_SIGN_IN"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
