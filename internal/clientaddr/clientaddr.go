@@ -40,7 +40,7 @@ func New(trustedProxy, header string) (*Resolver, error) {
 		return nil, fmt.Errorf("CLIENT_ADDRESS_HEADER can only be %s, not %q", RealIP, header)
 	}
 	if trustedProxy != "" {
-		prefix, err := parsePrefix(trustedProxy)
+		prefix, err := ParseRange(trustedProxy)
 		if err != nil {
 			return nil, fmt.Errorf("TRUSTED_PROXY: %w", err)
 		}
@@ -85,6 +85,11 @@ func (r *Resolver) Address(req *http.Request) (netip.Addr, error) {
 	return addr, nil
 }
 
+// IsProven reports whether addresses come from the operator's own proxy, and so may
+// decide who is let in: neither what a platform's edge is only said to set nor a
+// proxy that nobody named proves one.
+func (r *Resolver) IsProven() bool { return r.trusted.IsValid() }
+
 // parseAddress reads an address with or without a port, an IPv6 one with or
 // without brackets.
 func parseAddress(s string) (netip.Addr, bool) {
@@ -100,7 +105,9 @@ func parseAddress(s string) (netip.Addr, bool) {
 	return addr.Unmap().WithZone(""), true
 }
 
-func parsePrefix(s string) (netip.Prefix, error) {
+// ParseRange reads one address or one range, in the form in which [Resolver.Address]
+// gives addresses. A range of everybody is refused.
+func ParseRange(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if err != nil {
 		addr, err := netip.ParseAddr(s)
@@ -114,7 +121,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
 	}
 	if prefix.Bits() == 0 {
-		return netip.Prefix{}, fmt.Errorf("%q is everybody: name the proxy alone", s)
+		return netip.Prefix{}, fmt.Errorf("%q is everybody: name fewer", s)
 	}
 	return prefix.Masked(), nil
 }

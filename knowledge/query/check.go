@@ -34,6 +34,9 @@ func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model)
 		return check{}, nil // PII-94
 	}
 	if !coverage.RelationshipsKnown() {
+		if q.Principal.Kind != policies.Person {
+			return check{}, ErrServiceAccount // there is nobody's token to read them under
+		}
 		err := r.Relationships.ReadRelationships(ctx, q.Principal.ID, q.Dataset.ID)
 		if errors.Is(err, ErrNotConnected) || errors.Is(err, ErrNeedsReconnect) {
 			return check{}, err // the query could not run either

@@ -21,6 +21,10 @@ var (
 	// ErrNotConnected is returned for a person without a Power BI connection.
 	ErrNotConnected = errors.New("no Power BI account is connected")
 
+	// ErrServiceAccount is returned for a caller who is no person: tokens are people's,
+	// and another's id may equal a person's.
+	ErrServiceAccount = errors.New("a service account runs no queries")
+
 	// ErrNeedsReconnect is returned where Microsoft no longer accepts the connection.
 	ErrNeedsReconnect = errors.New("the Power BI connection needs to be made again")
 )
@@ -195,6 +199,9 @@ func (r *Runner) run(ctx context.Context, q Request) (*Result, Token, error) {
 	if err != nil {
 		return nil, Token{}, err
 	}
+	if q.Principal.Kind != policies.Person {
+		return nil, Token{}, ErrServiceAccount
+	}
 	token, err := r.Tokens.Token(ctx, q.Principal.ID)
 	if err != nil {
 		return nil, Token{}, fmt.Errorf("getting the person's token: %w", err)
@@ -248,6 +255,8 @@ func outcome(err error) string {
 		return "connection_required"
 	case errors.Is(err, ErrNeedsReconnect):
 		return "reconnect_required"
+	case errors.Is(err, ErrServiceAccount):
+		return "forbidden"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
 	case errors.Is(err, context.Canceled):

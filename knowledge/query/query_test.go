@@ -105,6 +105,10 @@ const (
 	regions = `EVALUATE VALUES ( Customer[Region] )`
 )
 
+func account() *policies.Principal {
+	return &policies.Principal{Kind: policies.ServiceAccount, ID: viewer().ID, Roles: []string{policies.RolePIIReader}}
+}
+
 // QUERY-02: a refusal at any step makes no later step happen, and every query is
 // logged with its outcome.
 func TestOrder(t *testing.T) {
@@ -128,8 +132,16 @@ func TestOrder(t *testing.T) {
 		},
 		// PII-62: the role does nothing for a service account.
 		"personal data by a service account": {
-			world{known: true, rules: marked}, &policies.Principal{Kind: policies.ServiceAccount, ID: "s", Roles: []string{policies.RolePIIReader}}, names,
+			world{known: true, rules: marked}, account(), names,
 			[]string{"model", "rules", "log"}, "pii_refused",
+		},
+		// CONN-34, SVC-19: no person's token is asked for, not even that of a person
+		// with the same id.
+		"a sound query by a service account": {
+			world{known: true, rules: marked}, account(), regions, []string{"model", "rules", "log"}, "forbidden",
+		},
+		"relationships that are not known yet, for a service account": {
+			world{rules: marked}, account(), regions, []string{"model", "rules", "log"}, "forbidden",
 		},
 		// PII-94
 		"no personal data in the dataset": {

@@ -1,6 +1,6 @@
 // Package authn resolves a request to the [policies.Principal] who made it: by
-// browser session or by access token, with what counts at this moment, read in
-// one round trip. What the principal may do is not decided here.
+// browser session, by access token or by API key, with what counts at this moment,
+// read in one round trip. What the principal may do is not decided here.
 package authn
 
 import (
@@ -101,6 +101,9 @@ func (a *Authn) Session(r *http.Request) (*policies.Principal, error) {
 
 // Bearer resolves an access token that was presented at a resource.
 func (a *Authn) Bearer(ctx context.Context, token, resourcePath string) (*policies.Principal, error) {
+	if IsAPIKey(token) {
+		return nil, fmt.Errorf("%w: it is an API key", ErrInvalidToken)
+	}
 	claims, err := a.verify(ctx, token)
 	if err != nil {
 		return nil, err
@@ -187,6 +190,9 @@ func Status(err error) int {
 		return http.StatusUnauthorized
 	case errors.Is(err, ErrInsufficientScope), errors.Is(err, ErrNoRole):
 		return http.StatusForbidden
+	}
+	if _, ok := errors.AsType[*RateLimitError](err); ok {
+		return http.StatusTooManyRequests
 	}
 	return http.StatusServiceUnavailable
 }

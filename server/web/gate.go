@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -25,6 +26,11 @@ type Authenticator interface {
 	Challenge(resourcePath string, err error) string
 }
 
+// Keys finds out whose API key a request brings; see [authn.APIKeys].
+type Keys interface {
+	Resolve(ctx context.Context, key, address string) (*policies.Principal, error)
+}
+
 // A Limiter counts requests against a limit.
 type Limiter interface {
 	Count(ctx context.Context, rule, subject string, most int, per time.Duration) (ok bool, retry time.Duration, err error)
@@ -41,6 +47,7 @@ type Config struct {
 	API     http.Handler     // everything else under /api/v1
 	MCP     http.Handler     // /api/mcp, which checks its own token
 	Auth    Authenticator
+	Keys    Keys
 	Limits  Limiter
 	Ready   func(context.Context) error
 	Address func(*http.Request) string
@@ -130,6 +137,14 @@ func (g *gate) authenticate(w http.ResponseWriter, r *http.Request, own protocol
 	if err == nil {
 		return p
 	}
+	if limited, ok := errors.AsType[*authn.RateLimitError](err); ok {
+		Seen(r.Context(), p)
+		restapi.WriteProblem(w, r, &operation.Error{
+			Kind: operation.RateLimited, Sentence: fmt.Sprintf("This service account may make %d requests a minute.", limited.PerMinute),
+			Next: "Try again in a while.", RetryAfter: limited.RetryAfter,
+		})
+		return nil
+	}
 	status := authn.Status(err)
 	switch {
 	case status == http.StatusServiceUnavailable:
@@ -139,6 +154,15 @@ func (g *gate) authenticate(w http.ResponseWriter, r *http.Request, own protocol
 		if challenge := g.cfg.Auth.Challenge(protocol.ResourceAPI, err); challenge != "" {
 			w.Header().Set("WWW-Authenticate", challenge)
 		}
+	}
+	if errors.Is(err, authn.ErrInvalidKey) {
+		// Why is for the log: whoever found a key learns nothing of it.
+		g.cfg.Log.InfoContext(r.Context(), "refusing an API key", "request_id", requestid.FromContext(r.Context()), "error", err)
+		restapi.WriteProblem(w, r, &operation.Error{
+			Kind: operation.Unauthenticated, Sentence: "This API key opens nothing.",
+			Next: "It may be over, or not be meant for this address: ask an admin.",
+		})
+		return nil
 	}
 	problem(w, r, status)
 	return nil
@@ -151,6 +175,8 @@ func (g *gate) who(r *http.Request, takesTokens bool) (*policies.Principal, erro
 	switch {
 	case !isBearer:
 		return g.cfg.Auth.Session(r)
+	case takesTokens && authn.IsAPIKey(token):
+		return g.cfg.Keys.Resolve(r.Context(), token, ClientAddress(r.Context()))
 	case takesTokens:
 		return g.cfg.Auth.Bearer(r.Context(), token, protocol.ResourceAPI)
 	}

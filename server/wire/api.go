@@ -175,7 +175,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		PII:   book,
 		Views: views,
 		Audit: book,
-		Roles: roles{people, now}, Settings: settings,
+		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 	})
 
 	// The ways in.
@@ -191,6 +191,9 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Site: site, Origin: cfg.PublicBaseURL, HTTPS: isHTTPS(cfg.PublicBaseURL), Shell: ui.FS(), Screens: ui.Paths(), Routes: routes,
 		API: restapi.New(restapi.Config{Version: Version, BaseURL: cfg.PublicBaseURL, Operations: operations, Guard: guard}),
 		MCP: connector, Auth: callers, Limits: limits, Log: log,
+		Keys: &authn.APIKeys{
+			Callers: people, Limits: limits, Settings: settings, AddressIsProven: addresses.IsProven(),
+		},
 		Ready: func(ctx context.Context) error {
 			if err := pool.Ping(ctx); err != nil {
 				return postgres.Translate(err)

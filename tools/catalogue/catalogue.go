@@ -12,6 +12,7 @@ import (
 	"github.com/pbmb/pbmb/tools/pii"
 	"github.com/pbmb/pbmb/tools/query"
 	"github.com/pbmb/pbmb/tools/search"
+	"github.com/pbmb/pbmb/tools/serviceaccount"
 	"github.com/pbmb/pbmb/tools/setting"
 )
 
@@ -29,6 +30,7 @@ type Stores struct {
 	Audit    admin.Audit
 	Roles    admin.Roles
 	Settings setting.Store
+	Accounts serviceaccount.Accounts
 }
 
 // All returns every operation.
@@ -44,6 +46,7 @@ func All(s Stores) []*operation.Def {
 		pii.Operations(s.PII, s.Views),
 		admin.Operations(s.Audit, s.Roles),
 		setting.Operations(s.Settings),
+		serviceaccount.Operations(s.Accounts),
 	} {
 		all = append(all, some...)
 	}

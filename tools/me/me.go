@@ -69,9 +69,12 @@ func Whoami(s Store) *operation.Def {
 					return WhoamiOutput{}, err
 				}
 			}
-			connection, err := s.Connection(ctx, p.ID)
-			if err != nil {
-				return WhoamiOutput{}, err
+			connection := Connection{State: "none"}
+			if p.Kind == policies.Person { // SVC-19: an id alone is nobody's
+				var err error
+				if connection, err = s.Connection(ctx, p.ID); err != nil {
+					return WhoamiOutput{}, err
+				}
 			}
 			out := WhoamiOutput{
 				Kind: string(p.Kind), ID: p.ID, Email: p.Email, Name: p.Name, Roles: p.Roles, Via: string(p.Via),

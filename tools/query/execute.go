@@ -176,6 +176,11 @@ func explain(err error) error {
 			Kind: operation.ReconnectRequired, Sentence: "Microsoft no longer accepts your Power BI connection.",
 			Next: "Open this deployment in the browser and connect again.", Cause: err,
 		}
+	case errors.Is(err, query.ErrServiceAccount):
+		return &operation.Error{
+			Kind: operation.Forbidden, Sentence: "A service account runs no queries.",
+			Next: "Run it as a person, under their own Power BI rights.", Cause: err,
+		}
 	}
 	return err
 }

@@ -5,6 +5,7 @@
 package db
 
 import (
+	"net/netip"
 	"time"
 )
 
@@ -27,4 +28,19 @@ type OauthClient struct {
 	CreatedAt                time.Time
 	ChangedAt                time.Time
 	AuthorizationRequestedAt *time.Time
+}
+
+type ServiceAccount struct {
+	ID            string
+	Name          string
+	Roles         []string
+	WorkspaceIds  []string
+	AppIds        []string
+	SourceCidrs   []netip.Prefix
+	MaxKeyAgeDays int32
+	Disabled      bool
+	CreatedAt     time.Time
+	CreatedBy     string
+	ChangedAt     time.Time
+	ChangedBy     string
 }

@@ -148,6 +148,142 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List service accounts
+         * @description Lists the programs that may call the API by a key of their own, by name, with what each may reach.
+         */
+        get: operations["list_service_accounts"];
+        put?: never;
+        /**
+         * Make a service account
+         * @description Makes an account for a program that calls the API. It reaches the datasets of the workspaces and apps that it is given, with the roles that it is given, and has no key yet.
+         */
+        post: operations["create_service_account"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/service-accounts/{account}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a service account
+         * @description Says what one service account may reach, with which roles and from where.
+         */
+        get: operations["get_service_account"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a service account
+         * @description Deletes a service account and its keys. An account made later under the same name is another one.
+         */
+        delete: operations["delete_service_account"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a service account
+         * @description Changes what is named and leaves the rest: a list that is given replaces the one before, and an empty one empties it. It counts from the account's next request on, for keys that it has too.
+         */
+        patch: operations["update_service_account"];
+        trace?: never;
+    };
+    "/api/v1/admin/service-accounts/{account}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a service account
+         * @description Stops every key of a service account with its next request, until the account is enabled again.
+         */
+        post: operations["disable_service_account"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/service-accounts/{account}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a service account in again
+         * @description Lets a service account that was disabled in again, with those of its keys that still count.
+         */
+        post: operations["enable_service_account"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/service-accounts/{account}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a service account's keys
+         * @description Lists the keys of a service account, the newest first. The keys themselves are not kept and not shown.
+         */
+        get: operations["list_service_account_keys"];
+        put?: never;
+        /**
+         * Make a key of a service account
+         * @description Makes an API key of a service account. This answer alone shows it. A program sends it as a bearer token to /api/v1; the MCP server does not take it.
+         */
+        post: operations["create_service_account_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/service-accounts/{account}/keys/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key
+         * @description Ends one key of a service account for good, with the next request that brings it.
+         */
+        delete: operations["revoke_service_account_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/settings": {
         parameters: {
             query?: never;
@@ -936,6 +1072,133 @@ export interface components {
             /** @description What was left out of this answer, and how to get it */
             note?: string;
         };
+        ServiceaccountCreateKeyOutput: {
+            /**
+             * Format: date-time
+             * @description When it was made
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it stops
+             */
+            expires_at: string;
+            /**
+             * Format: uuid
+             * @description Id of the key
+             */
+            id: string;
+            /** @description The key itself: keep it now, it is not shown again */
+            key: string;
+            /** @description What the key is for */
+            name?: string;
+        };
+        ServiceaccountItem: {
+            /** @description Apps whose datasets it reaches */
+            app_ids: string[];
+            /**
+             * Format: date-time
+             * @description When it was last changed
+             */
+            changed_at: string;
+            /** @description Who changed it last */
+            changed_by: string;
+            /**
+             * Format: date-time
+             * @description When it was made
+             */
+            created_at: string;
+            /** @description Who made it */
+            created_by: string;
+            /** @description Whether its keys open nothing for now */
+            disabled: boolean;
+            /**
+             * Format: uuid
+             * @description Id of the account
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description How many days old a key of it may be
+             */
+            max_key_age_days: number;
+            /** @description Name of the account */
+            name: string;
+            /** @description Its roles */
+            roles: string[];
+            /** @description Ranges of addresses that it may call from; empty for anywhere */
+            source_cidrs: string[];
+            /** @description Workspaces whose datasets it reaches */
+            workspace_ids: string[];
+        };
+        ServiceaccountItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["ServiceaccountItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
+        ServiceaccountKeyItem: {
+            /**
+             * Format: date-time
+             * @description When it was made
+             */
+            created_at: string;
+            /** @description Who made it */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When it stops, or has stopped, at the latest
+             */
+            expires_at: string;
+            /**
+             * Format: uuid
+             * @description Id of the key
+             */
+            id: string;
+            /** @description What it is for */
+            name?: string;
+            /**
+             * Format: date-time
+             * @description When it was revoked
+             */
+            revoked_at?: string;
+            /** @description active, expired or revoked; a disabled account's active keys open nothing */
+            state: string;
+        };
+        ServiceaccountKeyItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["ServiceaccountKeyItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
+        ServiceaccountRevokeKeyOutput: {
+            /** @description Id of the key that has ended */
+            revoked: string;
+        };
         SettingItem: {
             /**
              * Format: date-time
@@ -1304,6 +1567,395 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminRoleItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_service_accounts: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    create_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Ids of the apps whose datasets it reaches */
+                    app_ids?: string[];
+                    /** @description Roles beside viewer and curator are meant: your own policies have them */
+                    custom?: boolean;
+                    /**
+                     * Format: int64
+                     * @description How many days old a key of it may be
+                     * @default 90
+                     */
+                    max_key_age_days?: number;
+                    /**
+                     * @description Name of the account
+                     * @example nightly report
+                     */
+                    name: string;
+                    /** @description Its roles: viewer, curator, or one of your own policies */
+                    roles: string[];
+                    /** @description Ranges of addresses that it may call from; leave out for anywhere */
+                    source_cidrs?: string[];
+                    /** @description Ids of the workspaces whose datasets it reaches */
+                    workspace_ids?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    get_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    delete_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    update_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Ids of all apps whose datasets it reaches from now on */
+                    app_ids?: string[];
+                    /** @description Roles beside viewer and curator are meant: your own policies have them */
+                    custom?: boolean;
+                    /**
+                     * Format: int64
+                     * @description How many days old a key of it may be: older ones stop at once
+                     */
+                    max_key_age_days?: number;
+                    /** @description Another name */
+                    name?: string;
+                    /** @description All its roles from now on */
+                    roles?: string[];
+                    /** @description All ranges of addresses that it may call from now on; an empty list for anywhere */
+                    source_cidrs?: string[];
+                    /** @description Ids of all workspaces whose datasets it reaches from now on */
+                    workspace_ids?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    disable_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    enable_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_service_account_keys: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountKeyItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    create_service_account_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: int64
+                     * @description How many days it works; as many as the account allows where left out
+                     */
+                    expires_in_days?: number;
+                    /**
+                     * @description What the key is for
+                     * @example report server
+                     */
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountCreateKeyOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    revoke_service_account_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the account, from the list of service accounts */
+                account: string;
+                /** @description Id of the key, from the list of the account's keys */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceaccountRevokeKeyOutput"];
                 };
             };
             /** @description Refused or failed */
