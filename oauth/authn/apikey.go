@@ -77,14 +77,15 @@ func (k *APIKeys) Resolve(ctx context.Context, key, address string) (*policies.P
 	if err := k.from(c, address); err != nil {
 		return nil, err
 	}
-	p := &policies.Principal{
-		Kind: policies.ServiceAccount, ID: c.AccountID, Name: c.Name, Roles: c.Roles,
-		WorkspaceIDs: c.WorkspaceIDs, AppIDs: c.AppIDs, DatasetIDs: []string{}, ObjectIDs: []string{},
-		Via: policies.ViaServiceAccount, Credential: c.KeyID,
-	}
 	settings, err := k.Settings.Read(ctx)
 	if err != nil {
 		return nil, err
+	}
+	p := &policies.Principal{
+		Kind: policies.ServiceAccount, ID: c.AccountID, Name: c.Name, Roles: c.Roles,
+		WorkspaceIDs: c.WorkspaceIDs, AppIDs: c.AppIDs, DatasetIDs: []string{}, ObjectIDs: []string{},
+		MetadataVisibility: settings.Access.MetadataVisibility,
+		Via:                policies.ViaServiceAccount, Credential: c.KeyID,
 	}
 	perMinute := settings.ServiceAccounts.RatePerMinute
 	ok, retry, err := k.Limits.Count(ctx, "service_account", c.AccountID, perMinute, time.Minute)

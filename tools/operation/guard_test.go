@@ -11,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/visibility"
 	"github.com/pbmb/pbmb/policies"
+	defaults "github.com/pbmb/pbmb/policies/default"
 	"github.com/pbmb/pbmb/tools/operation"
 )
 
@@ -222,8 +225,76 @@ func TestLogIsSilentOnCallersWhoLeave(t *testing.T) {
 	}
 }
 
-// SVC: a service account is never an admin, whatever policies say.
-func TestServiceAccountIsNoAdmin(t *testing.T) {
+// adminActions are those that the shipped policy declares.
+func adminActions(t *testing.T) []policies.Action {
+	t.Helper()
+	raw, err := defaults.Files.ReadFile("admin.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct {
+		ResourcePolicy struct {
+			Rules []struct {
+				Actions []policies.Action `yaml:"actions"`
+			} `yaml:"rules"`
+		} `yaml:"resourcePolicy"`
+	}
+	if err := yaml.Unmarshal(raw, &policy); err != nil {
+		t.Fatal(err)
+	}
+	var all []policies.Action
+	for _, r := range policy.ResourcePolicy.Rules {
+		all = append(all, r.Actions...)
+	}
+	return all
+}
+
+// SVC-15, SVC-16, SVC-18, AUTHZ-15: what a service account never does, where policies
+// allow everything. They are not even asked.
+func TestServiceAccountNeverAdministers(t *testing.T) {
+	def := func(name string, ask operation.Question[struct{}]) *operation.Def {
+		return operation.Operation[struct{}, answer]{
+			Name: name, Title: "Do", Doc: "Does it.", Route: "POST /do", Command: "do", Surfaces: operation.API, Effect: operation.Replaces, Ask: ask,
+			Handle: func(context.Context, *operation.Call, struct{}) (answer, error) { return answer{"done"}, nil },
+		}.Def()
+	}
+	type try struct {
+		def     *operation.Def
+		allowed bool
+	}
+	tries := map[string]try{
+		// Whatever is declared later is refused by default.
+		"a new admin action":      {def("do", operation.OnAdmin[struct{}]("become_owner")), false},
+		"editing the conventions": {def("do", operation.OnBook[struct{}](policies.EditConventions)), false},
+		"approving":               {def("do", operation.OnBook[struct{}](policies.Approve)), false},
+		"reading the book":        {def("do", operation.OnBook[struct{}](policies.Read)), true},
+		"verifying":               {def("do", operation.OnBook[struct{}](policies.Verify)), true},
+		"whoami":                  {def("whoami", operation.OwnAccount[struct{}]()), true},
+		"its grants":              {def("list_my_grants", operation.OwnAccount[struct{}]()), false},
+		"ending a grant":          {def("end_my_grant", operation.OwnAccount[struct{}]()), false},
+		"its connection":          {def("disconnect_power_bi", operation.OwnAccount[struct{}]()), false},
+	}
+	actions := adminActions(t)
+	if len(actions) < 12 {
+		t.Fatalf("only the actions %q were found", actions)
+	}
+	for _, a := range actions {
+		tries["admin action "+string(a)] = try{def("do", operation.OnAdmin[struct{}](a)), a == policies.ReadStatus}
+	}
+	account := viewer()
+	account.Kind, account.Via = policies.ServiceAccount, policies.ViaServiceAccount
+	account.Roles = []string{policies.RoleAdmin, policies.RoleCurator, policies.RoleViewer}
+	for name, c := range tries {
+		r := &recorder{}
+		_, failure := newGuard(r).Call(policies.NewContext(t.Context(), account), c.def, nil)
+		if c.allowed && failure != nil || !c.allowed && (failure == nil || failure.Kind != operation.Forbidden || len(r.steps) > 0) {
+			t.Errorf("%s: %+v after %q, want it allowed: %t", name, failure, r.steps, c.allowed)
+		}
+	}
+}
+
+// MCP-10: the connector reaches nothing that is not its own.
+func TestConnectorReachesItsOwnAlone(t *testing.T) {
 	r := &recorder{}
 	def := operation.Operation[struct{}, answer]{
 		Name: "rule", Title: "Rule", Doc: "Rules.", Route: "POST /rule", Command: "rule", Surfaces: operation.API, Effect: operation.Replaces,
@@ -231,15 +302,8 @@ func TestServiceAccountIsNoAdmin(t *testing.T) {
 		Handle: func(context.Context, *operation.Call, struct{}) (answer, error) { return answer{"done"}, nil },
 	}.Def()
 	p := viewer()
-	p.Kind, p.Via, p.Roles = policies.ServiceAccount, policies.ViaServiceAccount, []string{policies.RoleAdmin}
-	_, failure := newGuard(r).Call(policies.NewContext(t.Context(), p), def, nil)
-	if failure == nil || failure.Kind != operation.Forbidden || len(r.steps) > 0 {
-		t.Errorf("failure %+v after %q", failure, r.steps)
-	}
-	// MCP-10: nor does the connector reach what is not its own.
-	p = viewer()
 	p.Roles = []string{policies.RoleAdmin}
-	_, failure = newGuard(r).Call(policies.NewContext(t.Context(), p), def, nil)
+	_, failure := newGuard(r).Call(policies.NewContext(t.Context(), p), def, nil)
 	if failure == nil || failure.Kind != operation.NotFound || len(r.steps) > 0 {
 		t.Errorf("failure %+v after %q", failure, r.steps)
 	}
