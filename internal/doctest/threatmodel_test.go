@@ -357,6 +357,7 @@ func TestResidualRisks(t *testing.T) {
 		"DOC-18": {"pending", "a result's value included", "500 characters", "60 a minute", "search.provider: none"},
 		"DOC-20": {"single tenant", "test sign-in", "powerbi.connection_requires_matching_email"},
 		"DOC-21": {"that account's rights decide", "no role and no membership", "tokens of their own", "query log", "powerbi.connection_requires_matching_email"},
+		"DOC-23": {"TRUSTED_PROXY", "shares one address's counts", "60 sign-in starts a minute", "60 link downloads a minute", "no service account is given source_cidrs"},
 		"DOC-25": {"github.com/ory/fosite", "advisories are read on each bump", "the reuse of a refresh token first"},
 		"DOC-26": {"consent cannot read intent", "names the client and the host", "withdrawn", "via and client_id"},
 		"DOC-28": {"no connector tool writes to the book", "browser session", "treat data as data"},
