@@ -28,6 +28,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
 	"github.com/pbmb/pbmb/oauth/metadata"
+	"github.com/pbmb/pbmb/oauth/passkey"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
 	"github.com/pbmb/pbmb/oauth/register"
@@ -57,6 +58,7 @@ type Server struct {
 	Clock    *Clock
 	URL      string
 	Log      *Log
+	Routes   []protocol.Route
 }
 
 // Options differ from test to test.
@@ -102,8 +104,14 @@ func New(t testing.TB, opt Options) *Server {
 	}
 	s.Provider = provider.New(s.Site, s.Store, s.Keys, s.Clock.Now, log)
 	s.Authn = authn.New(s.Site, s.Store, s.Provider, s.Clock.Now)
+	passkeys, err := passkey.New(passkey.Config{
+		Site: s.Site, Deployment: "Test", Store: s.Store, Sessions: s.Authn, DevSignIn: opt.Dev != nil, Now: s.Clock.Now, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	signIn := signin.New(signin.Config{
-		Site: s.Site, Store: s.Store, HTTP: http.DefaultClient, Dev: opt.Dev, Groups: opt.Groups, Now: s.Clock.Now, Log: log,
+		Site: s.Site, Store: s.Store, HTTP: http.DefaultClient, Dev: opt.Dev, Groups: opt.Groups, Passkeys: passkeys.Usable(), Now: s.Clock.Now, Log: log,
 		Microsoft: func(context.Context) (signin.MicrosoftApp, bool, error) {
 			return opt.Microsoft, opt.Microsoft.ClientID != "", nil
 		},
@@ -118,7 +126,9 @@ func New(t testing.TB, opt Options) *Server {
 		metadata.New(s.Site).Routes(),
 		session.New(s.Store, s.Clock.Now, log).Routes(),
 		signIn.Routes(),
+		passkeys.Routes(),
 	} {
+		s.Routes = append(s.Routes, routes...)
 		for _, r := range routes {
 			mux.HandleFunc(r.Method+" "+r.Path, r.Handler)
 		}

@@ -73,10 +73,18 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 // WriteProblem answers with problem details (RFC 9457), as the rest of the API
 // does.
 func WriteProblem(w http.ResponseWriter, status int, detail string) {
+	WriteCodedProblem(w, status, "", detail)
+}
+
+// WriteCodedProblem is [WriteProblem] with a code, for which a page has a
+// sentence of its own.
+func WriteCodedProblem(w http.ResponseWriter, status int, code, detail string) {
+	problem := map[string]any{"title": http.StatusText(status), "status": status, "detail": detail}
+	if code != "" {
+		problem["code"] = code
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // as above
-		"title": http.StatusText(status), "status": status, "detail": detail,
-	})
+	_ = json.NewEncoder(w).Encode(problem) // as above
 }

@@ -189,9 +189,9 @@ func TestConfigSaysWhatIsOpen(t *testing.T) {
 		opt  oauthtest.Options
 		want string
 	}{
-		"nothing":    {oauthtest.Options{}, `{"providers":[],"passkeys":false,"dev_sign_in":false,"sample_data":false}`},
-		"all of it":  {oauthtest.Options{Microsoft: e.app(), Dev: &signin.Dev{}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":false,"dev_sign_in":true,"sample_data":true}`},
-		"real Entra": {oauthtest.Options{Microsoft: signin.MicrosoftApp{Authority: "https://login.microsoftonline.com", TenantID: "marked", ClientID: "marked", ClientSecret: "marked"}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":false,"dev_sign_in":false,"sample_data":false}`},
+		"nothing":    {oauthtest.Options{}, `{"providers":[],"passkeys":true,"dev_sign_in":false,"sample_data":false}`},
+		"all of it":  {oauthtest.Options{Microsoft: e.app(), Dev: &signin.Dev{}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":true,"dev_sign_in":true,"sample_data":true}`},
+		"real Entra": {oauthtest.Options{Microsoft: signin.MicrosoftApp{Authority: "https://login.microsoftonline.com", TenantID: "marked", ClientID: "marked", ClientSecret: "marked"}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":true,"dev_sign_in":false,"sample_data":false}`},
 	} {
 		a := oauthtest.New(t, c.opt).Browser().Get("/api/auth/config")
 		if got := strings.TrimSpace(a.Body); a.Status != http.StatusOK || got != c.want || !json.Valid([]byte(got)) {

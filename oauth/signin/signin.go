@@ -61,6 +61,8 @@ type Config struct {
 
 	Dev *Dev // nil where the dev sign-in is shut
 
+	Passkeys bool // whether passkeys can be used on this site
+
 	Address func(*http.Request) string // the client's, for the audit; may be nil
 
 	Now func() time.Time
@@ -130,7 +132,7 @@ func (h *Handler) config(w http.ResponseWriter, r *http.Request) {
 		Passkeys   bool             `json:"passkeys"`
 		DevSignIn  bool             `json:"dev_sign_in"`
 		SampleData bool             `json:"sample_data"`
-	}{providers, false, h.Dev != nil, configured && IsMock(app.Authority)})
+	}{providers, h.Passkeys, h.Dev != nil, configured && IsMock(app.Authority)})
 }
 
 // IsMock says whether an authority is the sample tenant's. The rule is closed:

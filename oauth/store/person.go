@@ -76,10 +76,7 @@ func (s *Store) SignIn(ctx context.Context, in SignIn, session NewSession, opt S
 			if caller, err = signIn(ctx, s.Within(tx), in, session, opt); err != nil {
 				return err
 			}
-			return audit.Write(ctx, tx, &policies.Principal{
-				Kind: policies.Person, ID: caller.PersonID, Name: caller.Name, Via: policies.ViaBrowser,
-				Credential: caller.Credential, Address: opt.Address,
-			}, audit.Event{Action: "sign_in", Outcome: audit.Allow, Element: session.Provider})
+			return audit.Write(ctx, tx, browserOf(caller, opt), audit.Event{Action: "sign_in", Outcome: audit.Allow, Element: session.Provider})
 		})
 	}
 	err := attempt()
@@ -128,6 +125,12 @@ func signIn(ctx context.Context, s *Store, in SignIn, session NewSession, opt Si
 			return nil, err
 		}
 	}
+	return admit(ctx, s, personID, session)
+}
+
+// admit makes the session of somebody whom a role reaches, or returns
+// [ErrNoRole]: no session is made in any other way (SIGNIN-03).
+func admit(ctx context.Context, s *Store, personID string, session NewSession) (*Caller, error) {
 	caller, err := s.CallerByPerson(ctx, personID, session.At)
 	if err != nil {
 		return nil, err
@@ -143,6 +146,14 @@ func signIn(ctx context.Context, s *Store, in SignIn, session NewSession, opt Si
 		At: session.At, ExpiresAt: session.ExpiresAt,
 	})
 	return caller, err
+}
+
+// browserOf is somebody at their browser, for the audit.
+func browserOf(caller *Caller, opt SignInOptions) *policies.Principal {
+	return &policies.Principal{
+		Kind: policies.Person, ID: caller.PersonID, Name: caller.Name, Via: policies.ViaBrowser,
+		Credential: caller.Credential, Address: opt.Address,
+	}
 }
 
 // personOf finds the person of an account, or adds both.

@@ -25,6 +25,8 @@ var publicPaths = map[string][]string{
 	},
 	http.MethodPost: {
 		"/api/auth/dev-sign-in",
+		"/api/auth/sign-in/passkey",
+		"/api/auth/sign-in/passkey/options",
 		"/api/auth/oauth2/token",
 		"/api/auth/oauth2/register",
 		"/api/auth/oauth2/device_authorization",

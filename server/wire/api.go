@@ -28,6 +28,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
 	"github.com/pbmb/pbmb/oauth/metadata"
+	"github.com/pbmb/pbmb/oauth/passkey"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
 	"github.com/pbmb/pbmb/oauth/register"
@@ -140,6 +141,13 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		return nil, err
 	}
 	clients := newMicrosoft(cfg, microsoft, queries, now)
+	passkeys, err := passkey.New(passkey.Config{
+		Site: site, Deployment: cfg.Deployment, Store: people, Sessions: callers, DevSignIn: cfg.DevSignIn(),
+		Address: func(r *http.Request) string { return web.ClientAddress(r.Context()) }, Now: now, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
 	accounts, connecting := newConnections(pool, identity, clients, callers, site, now, log)
 	routes := []protocol.Route{}
 	for _, served := range []interface{ Routes() []protocol.Route }{
@@ -149,7 +157,8 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		consent.New(issuer, callers, signer, log),
 		token.New(issuer),
 		session.New(people, now, log),
-		signin.New(newSignIn(cfg, site, people, microsoft, clients, known, now, log)),
+		signin.New(newSignIn(cfg, site, people, microsoft, clients, known, passkeys.Usable(), now, log)),
+		passkeys,
 		connecting,
 	} {
 		routes = append(routes, served.Routes()...)

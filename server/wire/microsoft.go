@@ -47,9 +47,9 @@ func newMicrosoft(cfg config.Config, h, queries *http.Client, now func() time.Ti
 	}
 }
 
-func newSignIn(cfg config.Config, site protocol.Site, people *oauthstore.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), now func() time.Time, log *slog.Logger) signin.Config {
+func newSignIn(cfg config.Config, site protocol.Site, people *oauthstore.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), passkeys bool, now func() time.Time, log *slog.Logger) signin.Config {
 	c := signin.Config{
-		Site: site, Store: people, HTTP: h, Groups: clients.graph, Now: now, Log: log,
+		Site: site, Store: people, HTTP: h, Groups: clients.graph, Passkeys: passkeys, Now: now, Log: log,
 		Address: func(r *http.Request) string { return web.ClientAddress(r.Context()) },
 		Microsoft: func(context.Context) (signin.MicrosoftApp, bool, error) {
 			return signin.MicrosoftApp{

@@ -30,6 +30,20 @@ type OauthClient struct {
 	AuthorizationRequestedAt *time.Time
 }
 
+type Passkey struct {
+	ID             string
+	PersonID       string
+	CredentialID   []byte
+	PublicKey      []byte
+	SignCount      int64
+	Transports     []string
+	BackupEligible bool
+	BackedUp       bool
+	Name           string
+	CreatedAt      time.Time
+	LastUsedAt     *time.Time
+}
+
 type ServiceAccount struct {
 	ID            string
 	Name          string
