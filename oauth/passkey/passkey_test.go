@@ -2,6 +2,7 @@ package passkey_test
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
 	"github.com/pbmb/pbmb/oauth/passkey"
@@ -328,6 +330,14 @@ func TestACeremonyIsGoodOnceInItsBrowser(t *testing.T) {
 		t.Errorf("%d passkeys", n)
 	}
 
+	digest, now := store.Digest("a challenge of both"), s.Clock.Now()
+	if err := s.Store.SavePasskeyCeremony(t.Context(), digest, store.PasskeyCeremony{Purpose: store.PurposeRegister, State: []byte("{}"), ExpiresAt: now.Add(time.Minute)}, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Store.TakePasskeyCeremony(t.Context(), digest, store.PurposeSignIn, now); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("a registration taken for a sign-in: %v", err)
+	}
+
 	body, registration := asked(b), owner.PostJSON(passkeyPath+"/options", nil).Body
 	s.Clock.Advance(5*time.Minute + time.Second)
 	refused(t, "after five minutes", b.PostJSON(signInPath, k.sign(t, s.URL, body)), http.StatusBadRequest, passkey.CodeExpired)
@@ -407,12 +417,30 @@ func TestAPasskeyThatMayBeACopyIsRefused(t *testing.T) {
 
 	// Two copies that come at once, each with a challenge of its own.
 	raced := newPasskey(t, s, owner, with(1))
-	answers := make([]oauthtest.Answer, 6)
-	var racing sync.WaitGroup
+	answers := make([]oauthtest.Answer, 2)
+	sent := make([]func(), len(answers))
 	for i := range answers {
 		b := s.Browser()
-		sent := raced.sign(t, s.URL, b.PostJSON(signInPath+"/options", nil).Body, with(2))
-		racing.Go(func() { answers[i] = b.PostJSON(signInPath, sent) })
+		signed := raced.sign(t, s.URL, b.PostJSON(signInPath+"/options", nil).Body, with(2))
+		sent[i] = func() { answers[i] = b.PostJSON(signInPath, signed) }
+	}
+	held, err := s.Store.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Rollback(t.Context())
+	if _, err := held.Exec(t.Context(), "select from passkey where credential_id = $1 for update", raced.id); err != nil {
+		t.Fatal(err)
+	}
+	var racing sync.WaitGroup
+	for _, send := range sent {
+		racing.Go(send)
+	}
+	for waiting := 0; waiting < len(sent); { // until both stand before the passkey
+		s.DB.QueryRow("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'", nil, &waiting)
+	}
+	if err := held.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	racing.Wait()
 	won := 0

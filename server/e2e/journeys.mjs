@@ -79,6 +79,34 @@ async function signInWithMicrosoft(page, name) {
   await page.getByRole('button', { name }).click();
 }
 
+/** Gives a page an authenticator of this device, whose person unlocks it or does not. */
+async function newAuthenticator(page) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('WebAuthn.enable');
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      ctap2Version: 'ctap2_1',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    unlock: (isUserVerified) => cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    // Clears flags in what it answers, where the browser no longer looks at them.
+    deny: (bits) => cdp.send('WebAuthn.setResponseOverrideBits', { authenticatorId, ...bits }),
+    credentials: async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+    forget: () => cdp.send('WebAuthn.clearCredentials', { authenticatorId }),
+    replace: async (credential) => {
+      await cdp.send('WebAuthn.clearCredentials', { authenticatorId });
+      await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
+    },
+  };
+}
+
 const journeys = {
   // OAUTH-47, OAUTH-49, OAUTH-50, OAUTH-51, OAUTH-52, OAUTH-54, UI-13
   'a client is allowed in': async () => {
@@ -224,6 +252,104 @@ const journeys = {
     await v.look('me');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.waitForURL('/sign-in');
+    return v.close();
+  },
+
+  // SIGNIN-01, SIGNIN-28, SIGNIN-29, SIGNIN-36, UI-02, UI-04
+  'a viewer adds a passkey and signs in with it': async () => {
+    const v = await visit();
+    const { page } = v;
+    const alert = page.getByRole('alert');
+    const device = await newAuthenticator(page);
+    await v.signIn(viewer, '/me');
+    const own = page.getByRole('region', { name: 'Passkeys' });
+    await own.getByText('You have no passkey yet.').waitFor();
+    const name = page.getByLabel(/^Name of the new passkey/);
+    const add = page.getByRole('button', { name: 'Add a passkey' });
+
+    await name.fill('Work laptop');
+    await device.unlock(false);
+    await add.click();
+    await alert.getByText('No passkey was made.').waitFor();
+    await device.unlock(true);
+    await device.deny({ isBadUV: true });
+    v.provoke('403 /api/auth/passkeys');
+    await add.click();
+    await alert.getByText('did not prove that you unlocked it').waitFor();
+    assert.equal(await own.getByRole('listitem').count(), 0);
+    await v.look('me-passkey-refused');
+    await device.deny({});
+    await device.forget();
+
+    await page.goto('/me');
+    await v.tabTo(name);
+    await page.keyboard.type('Work laptop');
+    await page.keyboard.press('Enter');
+    await own.getByText('“Work laptop” is added.').waitFor();
+    await own.getByRole('listitem').getByText('not used yet').waitFor();
+    await v.look('me-passkeys');
+    await name.fill('The same again');
+    await add.click();
+    await alert.getByText('has a passkey of yours already').waitFor();
+    const [made] = await device.credentials();
+    assert.equal((await device.credentials()).length, 1);
+    assert.equal(made.isResidentCredential, true);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL('/sign-in');
+
+    await page.goto('/sign-in?next=%2Fme');
+    const signIn = page.getByRole('button', { name: 'Sign in with a passkey' });
+    await signIn.waitFor();
+    await v.look('sign-in-passkey');
+    await device.unlock(false);
+    await signIn.click();
+    await alert.getByText('No passkey was used.').waitFor();
+    await device.unlock(true);
+    for (const bits of [{ isBadUV: true }, { isBadUP: true }, { isBogusSignature: true }]) {
+      await device.deny(bits);
+      v.provoke('403 /api/auth/sign-in/passkey');
+      await signIn.click();
+      await alert.getByText('did not prove that you unlocked it').waitFor();
+      await device.deny({});
+    }
+    await v.look('sign-in-passkey-refused');
+    assert.equal(new URL(page.url()).pathname, '/sign-in');
+
+    await page.goto('/sign-in?next=%2Fme');
+    await v.tabTo(signIn);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('/me');
+    await own.getByRole('listitem').getByText('last used').waitFor();
+    const session = await page.evaluate(async () => (await fetch('/api/auth/session')).json());
+    assert.equal(session.provider, 'passkey');
+    assert.equal(session.email, viewer);
+
+    // A copy that was made when the passkey was new.
+    const [used] = await device.credentials();
+    assert.ok(used.signCount > made.signCount);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL('/sign-in');
+    await device.replace({ ...used, signCount: made.signCount - 1 });
+    v.provoke('403 /api/auth/sign-in/passkey');
+    await signIn.click();
+    await alert.getByText('may have been copied').waitFor();
+    await device.replace(used);
+    await signIn.click();
+    await page.waitForURL('/');
+
+    await page.goto('/me');
+    await page.getByRole('button', { name: 'Remove Work laptop' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove the passkey Work laptop' });
+    await dialog.waitFor();
+    await v.look('me-passkey-remove');
+    await dialog.getByRole('button', { name: 'Remove the passkey' }).click();
+    await own.getByText('“Work laptop” is removed.').waitFor();
+    await own.getByText('You have no passkey yet.').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL('/sign-in');
+    v.provoke('403 /api/auth/sign-in/passkey');
+    await signIn.click();
+    await alert.getByText('not known here').waitFor();
     return v.close();
   },
 

@@ -33,3 +33,24 @@ afterEach(() => {
   vi.unstubAllGlobals();
   vi.useRealTimers();
 });
+
+// withPasskeys gives the page a browser that has passkeys, of which answer is the
+// next, or what the browser says instead.
+export function withPasskeys(answer: () => object | Error): { asked: unknown[] } {
+  const asked: unknown[] = [];
+  class PublicKeyCredential {
+    static parseRequestOptionsFromJSON = (o: object) => o;
+    static parseCreationOptionsFromJSON = (o: object) => o;
+    constructor(readonly answer: object) {}
+    toJSON = () => this.answer;
+  }
+  const ask = async (options: { publicKey: unknown }) => {
+    asked.push(options.publicKey);
+    const given = answer();
+    if (given instanceof Error) throw given;
+    return new PublicKeyCredential(given);
+  };
+  vi.stubGlobal("PublicKeyCredential", PublicKeyCredential);
+  vi.stubGlobal("navigator", Object.create(navigator, { credentials: { value: { get: ask, create: ask } } }));
+  return { asked };
+}

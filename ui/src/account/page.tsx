@@ -8,6 +8,7 @@ import { Loaded } from "../ui/loaded";
 import { ProblemNotice } from "../ui/notice";
 import { Time } from "../ui/time";
 import { useLoad } from "../useload";
+import { Passkeys } from "./passkeys";
 
 export function AccountPage() {
   const me = useLoad(getMe, "me");
@@ -29,6 +30,7 @@ export function AccountPage() {
           </>
         )}
       </Loaded>
+      <Passkeys />
       <SignOut />
     </>
   );

@@ -5,6 +5,7 @@ import type { components } from "./schema";
 export class Problem extends Error {
   readonly status: number; // 0 where no answer came
   readonly kind: string;
+  readonly code: string | undefined; // of a sign-in and its like: the screen has the sentence
   readonly next: string | undefined; // what to do about it
   readonly requestId: string | undefined;
   readonly upstream: string | undefined; // Power BI's own sentence
@@ -13,6 +14,7 @@ export class Problem extends Error {
     status: number;
     kind: string;
     detail: string;
+    code?: string | undefined;
     next?: string | undefined;
     requestId?: string | undefined;
     upstream?: string | undefined;
@@ -21,6 +23,7 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = p.status;
     this.kind = p.kind;
+    this.code = p.code;
     this.next = p.next;
     this.requestId = p.requestId;
     this.upstream = p.upstream;
@@ -38,7 +41,7 @@ export const unreachable = () =>
 // problemOf reads the body of an answer that reported failure. A proxy in front
 // may have written it, so nothing about its shape is taken for granted.
 export function problemOf(status: number, body: unknown, requestId: string | null): Problem {
-  const field = (name: keyof components["schemas"]["RestapiProblem"]): string | undefined => {
+  const field = (name: keyof components["schemas"]["RestapiProblem"] | "code"): string | undefined => {
     if (typeof body !== "object" || body === null) return undefined;
     const value: unknown = Reflect.get(body, name);
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -47,6 +50,7 @@ export function problemOf(status: number, body: unknown, requestId: string | nul
     status,
     kind: field("kind") ?? (status === 401 ? "unauthenticated" : status === 403 ? "forbidden" : "internal"),
     detail: field("detail") ?? field("title") ?? "The server could not answer this.",
+    code: field("code"),
     next: field("next"),
     requestId: field("request_id") ?? requestId ?? undefined,
     upstream: field("power_bi_says"),

@@ -10,6 +10,11 @@ const sentences = new Map([
   ["expired", "That sign-in took too long or was already used. Start again."],
   ["unavailable", "The sign-in service did not answer. Try again in a minute."],
   ["dev_sign_in_account", "This account was made by the development sign-in and cannot be used here. Ask an admin to remove it."],
+  ["passkey_refused", "That passkey is not known here, or it did not prove that you unlocked it. Sign in another way."],
+  ["passkey_count", "That passkey may have been copied, so it was not let in. Sign in another way and remove it."],
+  ["passkey_cancelled", "No passkey was used. Try again, or sign in another way."],
+  ["sign_in_due", "It is more than 7 days since you signed in another way. Do so once; then your passkey works again."],
+  ["rate_limited", "There were too many attempts from your network. Wait a minute, then try again."],
 ]);
 
 const unknown = "The sign-in did not work. Try again.";

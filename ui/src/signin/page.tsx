@@ -1,4 +1,5 @@
 import { getAuthConfig, signInAddress } from "../api/auth";
+import { hasPasskeys } from "../api/passkeys";
 import { safeNext } from "../next";
 import { useAddress } from "../router";
 import { CardPage } from "../ui/card";
@@ -7,6 +8,7 @@ import { Loaded } from "../ui/loaded";
 import { useLoad } from "../useload";
 import { DevSignIn } from "./dev";
 import { errorSentence } from "./errors";
+import { PasskeySignIn } from "./passkey";
 
 export function SignInPage() {
   const { query } = useAddress();
@@ -23,7 +25,7 @@ export function SignInPage() {
         </p>
       )}
       <Loaded load={config}>
-        {({ providers, dev_sign_in }) => (
+        {({ providers, passkeys, dev_sign_in }) => (
           <>
             {providers.length === 0 && !dev_sign_in && (
               <p class="notice">No way to sign in is set up yet. Ask an admin of this deployment.</p>
@@ -39,6 +41,7 @@ export function SignInPage() {
                 ))}
               </ul>
             )}
+            {passkeys && hasPasskeys() && <PasskeySignIn next={next} />}
             {dev_sign_in && <DevSignIn next={next} />}
           </>
         )}
