@@ -208,6 +208,7 @@ func TestARegistrationDemandsUserVerification(t *testing.T) {
 	}
 }
 
+// SIGNIN-47
 func TestWhatIsSignedMustBeForThisSite(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t, oauthtest.Options{})
@@ -286,6 +287,7 @@ func TestWhatIsSignedMustBeForThisSite(t *testing.T) {
 	}
 }
 
+// SIGNIN-46
 func TestACeremonyIsGoodOnceInItsBrowser(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t, oauthtest.Options{})
@@ -349,6 +351,7 @@ func TestACeremonyIsGoodOnceInItsBrowser(t *testing.T) {
 	}
 }
 
+// SIGNIN-46
 func TestNobodyProfitsFromARaceOfOneChallenge(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t, oauthtest.Options{})
@@ -381,6 +384,7 @@ func TestNobodyProfitsFromARaceOfOneChallenge(t *testing.T) {
 	}
 }
 
+// SIGNIN-48
 func TestAPasskeyThatMayBeACopyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t, oauthtest.Options{})
@@ -531,7 +535,7 @@ func TestWithoutARoleNobodySignsInAndKeepsTheirPasskeys(t *testing.T) {
 	}
 }
 
-// SIGNIN-26, SIGNIN-32
+// SIGNIN-26, SIGNIN-32, SIGNIN-49
 func TestPasskeysAreTheirOwnersAlone(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t, oauthtest.Options{})
@@ -599,6 +603,7 @@ func TestPasskeysAreTheirOwnersAlone(t *testing.T) {
 	}
 }
 
+// SIGNIN-49
 func TestAPersonHasSoManyPasskeysAndNoMore(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t, oauthtest.Options{})
