@@ -6,11 +6,8 @@ package consent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
 	"time"
@@ -24,8 +21,6 @@ import (
 
 // Path is the address of both endpoints.
 const Path = "/api/v1/oauth/consent"
-
-const maxBody = 32 << 10
 
 // Grants checks, allows and denies authorization requests; see [provider.Provider].
 type Grants interface {
@@ -151,7 +146,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 		Query string `json:"query"`
 		Allow *bool  `json:"allow"`
 	}
-	if err := readJSON(w, r, &answer); err != nil || answer.Allow == nil {
+	if err := protocol.ReadJSON(w, r, &answer); err != nil || answer.Allow == nil {
 		protocol.WriteProblem(w, http.StatusBadRequest, `The body must be JSON with the fields "query" and "allow".`)
 		return
 	}
@@ -173,24 +168,13 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 
 // request resolves who asks about which authorization, or answers for it.
 func (h *Handler) request(w http.ResponseWriter, r *http.Request, query string) (*policies.Principal, *provider.Authorization, bool) {
-	if r.Header.Get("Authorization") != "" {
-		protocol.WriteProblem(w, http.StatusUnauthorized, "A consent is answered from the browser that is signed in, not with a token.")
+	p, refusal := authn.Person(r, h.sessions)
+	if refusal != nil {
+		if refusal.Cause != nil {
+			h.log.ErrorContext(r.Context(), "consent", "error", refusal.Cause)
+		}
+		protocol.WriteProblem(w, refusal.Status, refusal.Detail)
 		return nil, nil, false
-	}
-	p, err := h.sessions.Session(r)
-	switch {
-	case errors.Is(err, authn.ErrUnauthenticated):
-		protocol.WriteProblem(w, http.StatusUnauthorized, "Sign in first.")
-		return nil, nil, false
-	case errors.Is(err, authn.ErrNoRole):
-		protocol.WriteProblem(w, http.StatusForbidden, "No role reaches you. Ask an admin for one.")
-		return nil, nil, false
-	case err != nil:
-		h.unavailable(w, r, err)
-		return nil, nil, false
-	}
-	if known, ok := policies.FromContext(r.Context()); ok {
-		p.Address = known.Address // the gate knows it
 	}
 	rawQuery, err := h.signer.Verify(query, p.ID)
 	if err != nil {
@@ -211,20 +195,4 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request, query string) 
 func (h *Handler) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	h.log.ErrorContext(r.Context(), "consent", "error", err)
 	protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
-}
-
-// readJSON reads one JSON object with known fields only.
-func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
-	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
-		return errors.New("the content type is not application/json")
-	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something after the JSON value")
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/pbmb/pbmb/oauth/authorize"
+	"github.com/pbmb/pbmb/oauth/device"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
 	"github.com/pbmb/pbmb/oauth/register"
@@ -19,6 +20,7 @@ type Server struct {
 	AuthorizationEndpoint string   `json:"authorization_endpoint"`
 	TokenEndpoint         string   `json:"token_endpoint"`
 	RegistrationEndpoint  string   `json:"registration_endpoint"`
+	DeviceEndpoint        string   `json:"device_authorization_endpoint"`
 	ScopesSupported       []string `json:"scopes_supported"`
 	ResponseTypes         []string `json:"response_types_supported"`
 	ResponseModes         []string `json:"response_modes_supported"`
@@ -73,6 +75,7 @@ func (h *Handler) server() Server {
 		AuthorizationEndpoint: h.site.URL(authorize.Path),
 		TokenEndpoint:         h.site.URL(token.Path),
 		RegistrationEndpoint:  h.site.URL(register.Path),
+		DeviceEndpoint:        h.site.URL(device.AuthorizationPath),
 		// The scope api is left out: only the command line gets it, and some
 		// clients ask for all that they read here.
 		ScopesSupported:      []string{protocol.ScopeMCP, protocol.OfflineAccess},

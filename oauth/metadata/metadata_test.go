@@ -33,6 +33,8 @@ func TestServerMetadataSaysWhatIsServed(t *testing.T) {
 		"authorization_endpoint": "/api/auth/oauth2/authorize",
 		"token_endpoint":         "/api/auth/oauth2/token",
 		"registration_endpoint":  "/api/auth/oauth2/register",
+
+		"device_authorization_endpoint": "/api/auth/oauth2/device_authorization",
 	} {
 		if m[key] != s.URL+want {
 			t.Errorf("%s = %v", key, m[key])
@@ -53,7 +55,7 @@ func TestServerMetadataSaysWhatIsServed(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"grant_types_supported":                          `["authorization_code","refresh_token"]`,
+		"grant_types_supported":                          `["authorization_code","refresh_token","urn:ietf:params:oauth:grant-type:device_code"]`,
 		"token_endpoint_auth_methods_supported":          `["none"]`,
 		"code_challenge_methods_supported":               `["S256"]`,
 		"response_types_supported":                       `["code"]`,

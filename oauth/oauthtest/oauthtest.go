@@ -22,11 +22,13 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
+	"github.com/pbmb/pbmb/internal/ratelimit"
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
+	"github.com/pbmb/pbmb/oauth/device"
 	"github.com/pbmb/pbmb/oauth/metadata"
 	"github.com/pbmb/pbmb/oauth/passkey"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -43,6 +45,9 @@ const TenantID = "6b1f0f3e-6f0c-4f5a-9b0e-1d2c3b4a5960"
 
 // AuthSecret keys what travels by the browser.
 var AuthSecret = []byte("thirty-two bytes of a test secret")
+
+// Address is where every request comes from.
+const Address = "198.51.100.7"
 
 // A Server is a deployment of which only oauth is there. Beside its routes it
 // has GET /api/mcp and GET /api/v1/whoami, which answer the caller as JSON.
@@ -117,11 +122,20 @@ func New(t testing.TB, opt Options) *Server {
 		},
 	})
 
+	devices, err := device.New(device.Config{
+		Site: s.Site, Store: s.Store, Sessions: s.Authn, Limits: ratelimit.New(db.API(), s.Clock.Now),
+		Address: func(context.Context) string { return Address }, AuthSecret: AuthSecret, Now: s.Clock.Now, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	mux := http.NewServeMux()
 	for _, routes := range [][]protocol.Route{
 		authorize.New(s.Provider, s.Store, signer, s.Clock.Now, log).Routes(),
 		consent.New(s.Provider, s.Authn, signer, log).Routes(),
 		token.New(s.Provider).Routes(),
+		devices.Routes(),
 		register.New(s.Store, s.Clock.Now, log).Routes(),
 		metadata.New(s.Site).Routes(),
 		session.New(s.Store, s.Clock.Now, log).Routes(),
@@ -402,6 +416,31 @@ func (s *Server) Refresh(clientID, refreshToken string, more ...string) Answer {
 	return s.Browser().PostForm(token.Path, append([]string{
 		"grant_type", "refresh_token", "client_id", clientID, "refresh_token", refreshToken,
 	}, more...)...)
+}
+
+// StartDevice asks for a device's two codes, as the command line does.
+func (s *Server) StartDevice() (deviceCode, userCode string) {
+	s.T.Helper()
+	a := s.Browser().PostForm(device.AuthorizationPath,
+		"client_id", store.CLI, "scope", "api offline_access", "resource", s.Site.URL(protocol.ResourceAPI))
+	if a.Status != http.StatusOK {
+		s.T.Fatalf("device authorization: %d %s", a.Status, a.Body)
+	}
+	return a.Field("device_code"), a.Field("user_code")
+}
+
+// Poll asks for a device's tokens.
+func (s *Server) Poll(deviceCode string, more ...string) Answer {
+	s.T.Helper()
+	return s.Browser().PostForm(token.Path, append([]string{
+		"grant_type", provider.DeviceGrant, "client_id", store.CLI, "device_code", deviceCode,
+	}, more...)...)
+}
+
+// AnswerDevice allows or denies a user code.
+func (b *Browser) AnswerDevice(userCode string, allow bool) Answer {
+	b.s.T.Helper()
+	return b.PostJSON(device.AnswerPath, map[string]any{"user_code": userCode, "allow": allow})
 }
 
 // Tokens lets a client in and redeems the code.

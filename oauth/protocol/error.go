@@ -33,6 +33,9 @@ var (
 	ErrUnsupportedGrantType = &Error{"unsupported_grant_type", "The grant type is not supported.", http.StatusBadRequest}
 	ErrUnsupportedResponse  = &Error{"unsupported_response_type", "The response type must be code.", http.StatusBadRequest}
 	ErrAccessDenied         = &Error{"access_denied", "The request was denied.", http.StatusBadRequest}
+	ErrAuthorizationPending = &Error{"authorization_pending", "Nobody has answered yet. Ask again after the interval.", http.StatusBadRequest}
+	ErrSlowDown             = &Error{"slow_down", "This comes too soon after the last time. Wait longer.", http.StatusBadRequest}
+	ErrExpiredToken         = &Error{"expired_token", "Nobody answered in time. Start again.", http.StatusBadRequest}
 	ErrUnavailable          = &Error{"temporarily_unavailable", "The server cannot answer at the moment. Try again.", http.StatusServiceUnavailable}
 	ErrServer               = &Error{"server_error", "The server could not answer.", http.StatusInternalServerError}
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/ory/fosite"
 	"github.com/ory/fosite/handler/oauth2"
 	"github.com/ory/fosite/handler/pkce"
+	"github.com/ory/fosite/handler/rfc8628"
 
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
@@ -26,7 +27,10 @@ const (
 )
 
 // GrantTypes are those that the token endpoint serves.
-var GrantTypes = []string{"authorization_code", "refresh_token"}
+var GrantTypes = []string{"authorization_code", "refresh_token", DeviceGrant}
+
+// DeviceGrant is the grant type of a device that waits for a person (RFC 8628).
+const DeviceGrant = string(fosite.GrantTypeDeviceCode)
 
 // A Provider issues codes and tokens.
 type Provider struct {
@@ -70,11 +74,17 @@ func New(site protocol.Site, st *store.Store, keys *Keys, now func() time.Time, 
 		AccessTokenStrategy: access, RefreshTokenStrategy: refreshTokens{},
 		TokenRevocationStorage: storage, Config: config,
 	}
+	device := &rfc8628.DeviceCodeTokenEndpointHandler{
+		DeviceRateLimitStrategy: storage, DeviceCodeStrategy: deviceCodes{},
+		AccessTokenStrategy: access, RefreshTokenStrategy: refreshTokens{},
+		CoreStorage: storage, TokenRevocationStorage: storage, Config: config,
+	}
 	config.AuthorizeEndpointHandlers.Append(code)
 	config.AuthorizeEndpointHandlers.Append(proof) // after the code, which it needs
 	config.TokenEndpointHandlers.Append(code)
 	config.TokenEndpointHandlers.Append(proof)
 	config.TokenEndpointHandlers.Append(refresh)
+	config.TokenEndpointHandlers.Append(device)
 	return &Provider{
 		site: site, store: st, fosite: fosite.NewOAuth2Provider(storage, config), keys: keys, now: now, log: log,
 	}
@@ -89,7 +99,7 @@ type Tokens struct {
 	Scope        string `json:"scope"`
 }
 
-// Token exchanges a code or a refresh token. The form has each parameter once.
+// Token exchanges a code, a refresh token or a device code. The form has each parameter once.
 // The error is a [*protocol.Error].
 func (p *Provider) Token(ctx context.Context, form url.Values) (*Tokens, error) {
 	grantType := form.Get("grant_type")
@@ -160,6 +170,14 @@ func (p *Provider) refuse(ctx context.Context, grantType string, err error) erro
 		return protocol.ErrUnauthorizedClient
 	case name == "invalid_scope":
 		return protocol.ErrInvalidScope
+	case name == "authorization_pending":
+		return protocol.ErrAuthorizationPending
+	case name == "slow_down":
+		return protocol.ErrSlowDown
+	case name == "expired_token":
+		return protocol.ErrExpiredToken
+	case name == "access_denied":
+		return protocol.ErrAccessDenied
 	case name == "invalid_grant", name == "invalid_request" && grantType == "refresh_token":
 		return protocol.ErrInvalidGrant
 	case name == "invalid_request":

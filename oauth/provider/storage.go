@@ -10,6 +10,7 @@ import (
 	"github.com/ory/fosite"
 	"github.com/ory/fosite/handler/oauth2"
 	"github.com/ory/fosite/handler/pkce"
+	"github.com/ory/fosite/handler/rfc8628"
 	fositestorage "github.com/ory/fosite/storage"
 
 	"github.com/pbmb/pbmb/internal/postgres"
@@ -34,6 +35,9 @@ var (
 	_ oauth2.TokenRevocationStorage = (*storage)(nil)
 	_ pkce.PKCERequestStorage       = (*storage)(nil)
 	_ fositestorage.Transactional   = (*storage)(nil)
+
+	_ rfc8628.RFC8628CoreStorage      = (*storage)(nil)
+	_ rfc8628.DeviceRateLimitStrategy = (*storage)(nil)
 )
 
 // storeError marks a failure of the database, which must not pass for a
@@ -192,6 +196,55 @@ func (s *storage) GetPKCERequestSession(ctx context.Context, digest string, _ fo
 	r.Form.Set("code_challenge", code.Challenge)
 	r.Form.Set("code_challenge_method", "S256")
 	return r, nil
+}
+
+// ShouldRateLimit is where fosite first asks about a device code, and the one
+// place where the expiry comes before the answer: later it would take an expired
+// code that nobody answered for one that still waits. A used code is nobody's poll,
+// so that it is told from one that comes too early.
+func (s *storage) ShouldRateLimit(ctx context.Context, code string) (bool, error) {
+	digest, now := store.Digest(code), s.now()
+	device, err := s.in(ctx).Device(ctx, digest)
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		return false, nil // and found to be unknown next
+	case err != nil:
+		return false, asFositeError(err)
+	case device.Dead:
+		return false, nil // and found to be used next
+	case !device.ExpiresAt.After(now):
+		return false, fosite.ErrDeviceExpiredToken
+	}
+	inTime, err := s.in(ctx).PollDevice(ctx, digest, now)
+	return !inTime, asFositeError(err)
+}
+
+func (s *storage) GetDeviceCodeSession(ctx context.Context, digest string, _ fosite.Session) (fosite.DeviceRequester, error) {
+	device, err := s.in(ctx).Device(ctx, []byte(digest))
+	if err != nil {
+		return nil, asFositeError(err)
+	}
+	if device.Dead {
+		return nil, &store.ReuseError{GrantID: device.ID}
+	}
+	return &fosite.DeviceRequest{
+		UserCodeState: fosite.UserCodeState(device.State), // the numbers are the same
+		Request:       *request(&device.Grant, device.StartedAt),
+	}, nil
+}
+
+func (s *storage) InvalidateDeviceCodeSession(ctx context.Context, digest string) error {
+	device, err := s.in(ctx).Device(ctx, []byte(digest))
+	if err != nil {
+		return asFositeError(err)
+	}
+	return asFositeError(s.in(ctx).SpendDevice(ctx, device.ID, []byte(digest), s.now()))
+}
+
+// Device requests are recorded by package device.
+
+func (s *storage) CreateDeviceAuthSession(context.Context, string, string, fosite.DeviceRequester) error {
+	return errors.New("device requests do not start here")
 }
 
 func (s *storage) CreateRefreshTokenSession(ctx context.Context, digest, _ string, r fosite.Requester) error {

@@ -70,15 +70,19 @@ func (s *Store) Authorize(ctx context.Context, by *policies.Principal, c *Code, 
 		}); err != nil {
 			return err
 		}
-		return audit.Write(ctx, tx, by, audit.Event{
-			Action: "allow_client", Outcome: audit.Allow, Element: c.ClientID,
-			Detail: map[string]any{"grant": c.ID, "scopes": c.Scopes, "resource": c.Audience},
-		})
+		return auditAllow(ctx, tx, by, &c.Grant)
 	})
 	if err != nil {
 		return fmt.Errorf("recording an authorization: %w", err)
 	}
 	return nil
+}
+
+func auditAllow(ctx context.Context, tx pgx.Tx, by *policies.Principal, g *Grant) error {
+	return audit.Write(ctx, tx, by, audit.Event{
+		Action: "allow_client", Outcome: audit.Allow, Element: g.ClientID,
+		Detail: map[string]any{"grant": g.ID, "scopes": g.Scopes, "resource": g.Audience},
+	})
 }
 
 func insertGrant(ctx context.Context, q *db.Queries, g *Grant, at time.Time) error {

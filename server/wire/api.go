@@ -27,6 +27,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
+	"github.com/pbmb/pbmb/oauth/device"
 	"github.com/pbmb/pbmb/oauth/metadata"
 	"github.com/pbmb/pbmb/oauth/passkey"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -140,6 +141,13 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
+	devices, err := device.New(device.Config{
+		Site: site, Store: people, Sessions: callers, Limits: limits, Address: web.ClientAddress,
+		AuthSecret: []byte(cfg.AuthSecret), Now: now, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
 	clients := newMicrosoft(cfg, microsoft, queries, now)
 	passkeys, err := passkey.New(passkey.Config{
 		Site: site, Deployment: cfg.Deployment, Store: people, Sessions: callers, DevSignIn: cfg.DevSignIn(),
@@ -156,6 +164,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		authorize.New(issuer, people, signer, now, log),
 		consent.New(issuer, callers, signer, log),
 		token.New(issuer),
+		devices,
 		session.New(people, now, log),
 		signin.New(newSignIn(cfg, site, people, microsoft, clients, known, passkeys.Usable(), now, log)),
 		passkeys,
