@@ -204,6 +204,58 @@ const journeys = {
     return v.close();
   },
 
+  // OAUTH-58, OAUTH-59, OAUTH-64, UI-04
+  'the command line is let in': async () => {
+    const post = async (path, fields) =>
+      (await fetch(origin + path, { method: 'POST', body: new URLSearchParams(fields) })).json();
+    const started = await post('/api/auth/oauth2/device_authorization', {
+      client_id: 'pbmb-cli',
+      scope: 'api offline_access',
+      resource: `${origin}/api/v1`,
+    });
+    assert.equal(started.verification_uri, `${origin}/device`, JSON.stringify(started));
+    assert.equal(started.verification_uri_complete, undefined);
+
+    const v = await visit();
+    const { page } = v;
+    const screen = `/device?user_code=${started.user_code}`;
+    v.provoke('401 /api/v1/me');
+    await page.goto(screen);
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
+    await page.getByLabel('Email').fill(viewer);
+    await page.getByRole('button', { name: 'Sign in with this email' }).click();
+    const code = page.getByLabel(/^Code/);
+    await code.waitFor();
+    assert.equal(await code.inputValue(), '', 'the code came along in the address');
+    await v.look('device');
+
+    await code.fill('BCDF-GHJK');
+    v.provoke('404 /api/v1/oauth/device');
+    await page.getByRole('button', { name: 'Look it up' }).click();
+    await page.getByText('This code cannot be answered').waitFor();
+    await v.look('device-refused');
+    await code.fill(started.user_code.toLowerCase());
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing vouches for this program').waitFor();
+    const text = await page.getByRole('main').innerText();
+    for (const part of [viewer, '127.0.0.1', started.user_code]) assert.ok(text.includes(part), `the screen lacks ${part}: ${text}`);
+    await v.look('device-question');
+    await v.tabTo(page.getByRole('button', { name: 'Allow' }));
+    await page.keyboard.press('Enter');
+    await page.getByText('Allowed. Go back to your terminal.').waitFor();
+    await v.look('device-allowed');
+
+    const tokens = await post('/api/auth/oauth2/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id: 'pbmb-cli',
+      device_code: started.device_code,
+    });
+    const me = await (await fetch(`${origin}/api/v1/me`, { headers: { authorization: `Bearer ${tokens.access_token}` } })).json();
+    assert.equal(me.email, viewer, JSON.stringify([tokens, me]));
+    assert.equal(me.via, 'cli');
+    return v.close();
+  },
+
   // UI-02, UI-03, UI-04, UI-05
   'a viewer looks around and asks': async () => {
     const v = await visit();

@@ -24,7 +24,7 @@ beforeEach(() => vi.stubGlobal("scrollTo", () => {}));
 
 // UI-03, TENANT-20
 describe("the sample data band", () => {
-  test.each(["/", "/sign-in", "/consent?a=b", "/datasets/d1", "/me", "/admin/pii", "/admin/audit", "/no-such-page"])(
+  test.each(["/", "/sign-in", "/consent?a=b", "/device", "/datasets/d1", "/me", "/admin/pii", "/admin/audit", "/no-such-page"])(
     "is on %s when the deployment runs on sample data",
     async (address) => {
       await open(address, { "GET /api/auth/config": { body: { ...config, sample_data: true } } });

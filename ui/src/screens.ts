@@ -6,6 +6,7 @@ import type { Screen } from "./router";
 export const standing: Record<string, Screen> = {
   "/sign-in": lazy(() => import("./signin/page").then((m) => m.SignInPage)),
   "/consent": lazy(() => import("./consent/page").then((m) => m.ConsentPage)),
+  "/device": lazy(() => import("./device/page").then((m) => m.DevicePage)),
 };
 
 export const framed: Record<string, Screen> = {

@@ -1,5 +1,6 @@
 // The calls that are protocol and not operations of the API's catalogue, so that
-// the OpenAPI document does not describe them: signing in and out, and consent.
+// the OpenAPI document does not describe them: signing in and out, and
+// letting programs in.
 import { request } from "./request";
 
 export type SignInProvider = { id: string; kind: string; name: string };
@@ -47,3 +48,20 @@ export const getConsent = (query: string) => request<Consent>("GET", `/api/v1/oa
 
 export const answerConsent = (query: string, allow: boolean) =>
   request<{ redirect_to: string }>("POST", "/api/v1/oauth/consent", { query, allow });
+
+export type DeviceRequest = {
+  person: { email: string; name: string };
+  client_id: string;
+  started_at: string;
+  started_from: string; // the address that the program asked from
+  expires_at: string;
+  can: string[];
+  cannot: string[];
+};
+
+// Looking a code up claims nothing; the answer does.
+export const getDevice = (userCode: string) =>
+  request<DeviceRequest>("GET", `/api/v1/oauth/device?user_code=${encodeURIComponent(userCode)}`);
+
+export const answerDevice = (userCode: string, allow: boolean) =>
+  request<{ allowed: boolean }>("POST", "/api/v1/oauth/device", { user_code: userCode, allow });

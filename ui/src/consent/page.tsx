@@ -5,8 +5,9 @@ import { CardPage } from "../ui/card";
 import { PageHeading } from "../ui/heading";
 import { Loaded } from "../ui/loaded";
 import { ProblemNotice } from "../ui/notice";
+import { Powers } from "../ui/powers";
+import { useArmed } from "../usearmed";
 import { useLoad } from "../useload";
-import { useArmed } from "./armed";
 import { ClientFacts, ClientName } from "./client";
 import { safeRedirect } from "./redirect";
 
@@ -60,24 +61,7 @@ function Question({ consent, query }: { consent: Consent; query: string }) {
           started it yourself.
         </p>
       )}
-      <div class="can-cannot">
-        <section>
-          <h2>It will be able to</h2>
-          <ul class="can">
-            {consent.can.map((line) => (
-              <li key={line}>{line}</li>
-            ))}
-          </ul>
-        </section>
-        <section>
-          <h2>It will not be able to</h2>
-          <ul class="cannot">
-            {consent.cannot.map((line) => (
-              <li key={line}>{line}</li>
-            ))}
-          </ul>
-        </section>
-      </div>
+      <Powers can={consent.can} cannot={consent.cannot} />
       <ClientFacts consent={consent} />
       {problem && <ProblemNotice problem={problem} />}
       <div class="answers">
