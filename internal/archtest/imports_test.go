@@ -48,6 +48,24 @@ func TestArrows(t *testing.T) {
 	})
 }
 
+// forCommands are the packages that the command line for people may import beside
+// its own: declarations, and where REST serves them. Neither reaches data.
+var forCommands = []string{"server/restapi", "tools/catalogue", "tools/operation"}
+
+// CLI-13: what people do at a deployment knows it by HTTP alone.
+func TestCommandsReachDataOverHTTP(t *testing.T) {
+	holds(t, "commands", func(t tree) []finding {
+		var out []finding
+		eachImport(t, func(p *packages.Package, from, path string, f func(string, ...any) finding) {
+			to, inside := t.below(path)
+			if inside && strings.HasPrefix(from, "server/cli/") && !strings.HasPrefix(to, "server/cli/") && !slices.Contains(forCommands, to) {
+				out = append(out, f("%s imports %s: commands reach a deployment over HTTP", from, to))
+			}
+		})
+		return out
+	})
+}
+
 // SECRET-06
 func TestAgeIsWrapped(t *testing.T) {
 	holds(t, "age", func(t tree) []finding {

@@ -1,5 +1,7 @@
-// Package cli is the pbmb command: the processes that an operator runs, and the
-// demonstration. It reads the environment and leaves the rest to package wire.
+// Package cli is the pbmb command: the processes that an operator runs, the
+// demonstration, and what people do at a deployment. The first two read the
+// environment and leave the rest to package wire; the third is put together from
+// the packages below this one, which know a deployment by its REST API alone.
 package cli
 
 import (
@@ -15,40 +17,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/server/cli/command"
+	"github.com/pbmb/pbmb/server/cli/output"
+	"github.com/pbmb/pbmb/server/cli/people"
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/server/wire"
 )
 
-// Exit codes.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-// usageError is a wrong command line, as opposed to one that failed.
-type usageError struct{ error }
-
 // Main runs one command line and returns its exit code.
-func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
-	root := newRoot(out, errOut)
+func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot(in, out, errOut)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitDone
+	if err != nil {
+		for line := range strings.Lines(output.Clean(err.Error())) {
+			fmt.Fprintf(errOut, "pbmb: %s\n", strings.TrimRight(line, "\n"))
+		}
 	}
-	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(errOut, "pbmb: %s\n", strings.TrimRight(line, "\n"))
-	}
-	if _, wrong := errors.AsType[usageError](err); wrong {
-		return exitUsage
-	}
-	return exitFailed
+	return exitCode(err)
 }
 
-func newRoot(out, errOut io.Writer) *cobra.Command {
+func newRoot(in io.Reader, out, errOut io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "pbmb",
 		Short:         "The Power BI Metrics Book",
@@ -57,14 +48,16 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		Args:          noArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &command.UsageError{Err: err} })
 	root.AddCommand(newDemo(out, errOut), newServer(errOut), newSample(out, errOut), newVersion())
+	forPeople := people.CLI{In: in, Out: out, ErrOut: errOut, Getenv: os.Getenv, Agent: "pbmb/" + wire.Version}
+	root.AddCommand(forPeople.Commands()...)
 	return root
 }
 
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s knows no %q: %s --help lists what there is", c.CommandPath(), args[0], c.CommandPath())}
+		return &command.UsageError{Err: fmt.Errorf("%s knows no %q: %s --help lists what there is", c.CommandPath(), args[0], c.CommandPath())}
 	}
 	return nil
 }

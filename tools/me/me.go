@@ -80,6 +80,9 @@ func Whoami(s Store) *operation.Def {
 				Kind: string(p.Kind), ID: p.ID, Email: p.Email, Name: p.Name, Roles: p.Roles, Via: string(p.Via),
 				ClientID: p.ClientID, ClientAddress: p.Address, PowerBI: PowerBI{State: connection.State, Account: connection.Account},
 			}
+			if p.Via == policies.ViaCLI || p.Via == policies.ViaConnector {
+				out.Grant = p.Credential
+			}
 			if !connection.ConnectedAt.IsZero() {
 				out.PowerBI.ConnectedAt = connection.ConnectedAt.UTC().Format(time.RFC3339)
 			}
@@ -100,6 +103,7 @@ type WhoamiOutput struct {
 	Roles         []string `json:"roles" doc:"Roles, as of now"`
 	Via           string   `json:"via" doc:"How this call came: browser, cli, connector or service_account"`
 	ClientID      string   `json:"client_id,omitempty" doc:"The client that made this call"`
+	Grant         string   `json:"grant_id,omitempty" doc:"The grant that this call was made under; ending it ends the client's access"`
 	ClientAddress string   `json:"client_address,omitempty" doc:"The address that this call came from"`
 	PowerBI       PowerBI  `json:"power_bi" doc:"The Power BI account that queries run as"`
 }

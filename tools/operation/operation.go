@@ -50,7 +50,7 @@ type Operation[In, Out any] struct {
 	Title    string // a few words for people
 	Doc      string // what a caller who has never seen the product needs to know
 	Route    string // "GET /columns"; a name in braces is an input field taken from the path
-	Command  string // "columns list"; <x> in it is an input field taken from the command line
+	Command  string // "columns list"; <x> in it is an input field taken from the command line, <x...> takes all that is left
 	Surfaces Surface
 	Effect   Effect
 	Ask      Question[In]

@@ -28,7 +28,7 @@ func Search(s Store) *operation.Def {
 		Doc: "Finds measures, columns, tables and datasets by the words of their names and descriptions, best first. " +
 			"Start here: search for the business words of the question, then read the dataset and its measures.",
 		Route:    "GET /search",
-		Command:  "search <query>",
+		Command:  "search <query...>",
 		Surfaces: operation.Connector | operation.API,
 		Effect:   operation.Reads,
 		Ask:      operation.OnVisible(func(in Input) string { return in.Dataset }),
