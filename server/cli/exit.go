@@ -37,6 +37,9 @@ func exitCode(err error) int {
 	if _, wrong := errors.AsType[*command.UsageError](err); wrong {
 		return exitUsage
 	}
+	if _, wrong := errors.AsType[*account.AddressError](err); wrong {
+		return exitUsage
+	}
 	if errors.Is(err, account.ErrNotSignedIn) {
 		return exitNotSignedIn
 	}

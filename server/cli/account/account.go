@@ -66,10 +66,10 @@ func deployment(given string) (string, error) {
 	u, err := url.Parse(given)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") ||
 		u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%q is no address of a deployment: write a scheme and a host, such as https://pbmb.example.com", given)
+		return "", &AddressError{fmt.Sprintf("%q is no address of a deployment: write a scheme and a host, such as https://pbmb.example.com", given)}
 	}
 	if u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) {
-		return "", fmt.Errorf("%s is not encrypted, and a token would travel over it: use https", given)
+		return "", &AddressError{given + " is not encrypted, and a token would travel over it: use https"}
 	}
 	return strings.ToLower(u.Scheme) + "://" + strings.ToLower(u.Host), nil
 }

@@ -9,6 +9,11 @@ import (
 // ErrNotSignedIn is returned where a command needs somebody to be signed in.
 var ErrNotSignedIn = errors.New("you are not signed in")
 
+// An AddressError is an address that no deployment has.
+type AddressError struct{ Sentence string }
+
+func (e *AddressError) Error() string { return e.Sentence }
+
 // A Problem is an answer of a deployment that reports failure (RFC 9457).
 type Problem struct {
 	Status    int      `json:"status"`

@@ -840,6 +840,8 @@ export interface components {
             client_id?: string;
             /** @description Verified email */
             email?: string;
+            /** @description The grant that this call was made under; ending it ends the client's access */
+            grant_id?: string;
             /** @description Id here */
             id: string;
             /** @description person or service_account */
