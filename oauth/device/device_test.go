@@ -289,6 +289,7 @@ func TestPollingTooSoonIsSlowedDown(t *testing.T) {
 		{4 * time.Second, "slow_down"},
 		{2 * time.Second, "authorization_pending"}, // 6 s after the last good one
 		{6 * time.Second, "authorization_pending"},
+		{4900 * time.Millisecond, "authorization_pending"}, // every 5 s, and the network was quicker this time
 		{time.Second, "slow_down"},
 	} {
 		s.Clock.Advance(step.after)

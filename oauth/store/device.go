@@ -24,6 +24,7 @@ const (
 // How often a device may ask, and how long a request is kept once it is over.
 const (
 	PollInterval   = 5 * time.Second
+	pollForgiven   = 500 * time.Millisecond // what the way may take from a steady rhythm
 	deviceKeptOver = 24 * time.Hour
 )
 
@@ -112,7 +113,7 @@ func (s *Store) Device(ctx context.Context, digest []byte) (*DeviceRequest, erro
 
 // PollDevice notes that a device asks, and reports whether it waited long enough.
 func (s *Store) PollDevice(ctx context.Context, digest []byte, at time.Time) (inTime bool, err error) {
-	before := at.Add(-PollInterval)
+	before := at.Add(pollForgiven - PollInterval)
 	n, err := s.q.PollDeviceRequest(ctx, db.PollDeviceRequestParams{Digest: digest, At: &at, LastBefore: &before})
 	if err != nil {
 		return false, fmt.Errorf("noting that a device asks: %w", postgres.Translate(err))

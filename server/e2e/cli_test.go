@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -272,6 +273,37 @@ func (d *demo) checkTerminal(t *testing.T, config string) {
 		c.Env = append(c.Env, "PAGER=sed s/^/paged:/")
 		if out, err := c.Output(); err != nil || strings.Contains(string(out), "paged:") {
 			t.Errorf("a pipe is paged: %v %q", err, out)
+		}
+	})
+	t.Run("CLI-01 CLI-09 a login counts down", func(t *testing.T) {
+		c := pbmb(t.TempDir(), "login", "--url", d.URL)
+		terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 24, Cols: 80})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer terminal.Close()
+		stuck := time.AfterFunc(time.Minute, func() { c.Process.Kill() })
+		defer stuck.Stop()
+		var said bytes.Buffer
+		part, counts := make([]byte, 1<<10), regexp.MustCompile(`waiting for you, (9m5\ds) left(?s:.*)waiting for you, (9m5\ds) left`)
+		for {
+			n, err := terminal.Read(part)
+			said.Write(part[:n])
+			if m := counts.FindStringSubmatch(said.String()); m != nil && m[1] != m[2] {
+				break
+			}
+			if err != nil {
+				t.Fatalf("no countdown: %q", said.String())
+			}
+		}
+		if !strings.Contains(said.String(), "Open   "+d.URL+"/device\r\nType   ") {
+			t.Errorf("it printed %q", said.String())
+		}
+		c.Process.Signal(os.Interrupt)
+		// Reads what is left, until the terminal's program has gone.
+		_, _ = io.Copy(&said, terminal)
+		if err := c.Wait(); err == nil || !strings.Contains(said.String(), "nobody has signed in") {
+			t.Errorf("after Ctrl-C: %v %q", err, said.String())
 		}
 	})
 	t.Run("CLI-09 what takes long shows that something goes on", func(t *testing.T) {

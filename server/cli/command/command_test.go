@@ -211,4 +211,15 @@ func TestEveryOperationHasItsCommand(t *testing.T) {
 	if len(seen) < 15 {
 		t.Errorf("only %d commands", len(seen))
 	}
+	// And the other way round.
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if !c.HasSubCommands() && seen[c] == "" {
+			t.Errorf("%s is no operation's", c.CommandPath())
+		}
+		for _, child := range c.Commands() {
+			walk(child)
+		}
+	}
+	walk(root)
 }
