@@ -189,7 +189,7 @@ func (d *demo) checkJSON(t *testing.T, config string) {
 	args := map[string][]string{
 		"whoami": {}, "list_my_grants": {}, "search": {"net", "sales"}, "list_datasets": {}, "get_dataset": {"Sales"}, "list_columns": {"--dataset", "Sales"},
 		"list_measures": {"--dataset", "Sales"}, "execute_dax": {"Sales", "EVALUATE ROW(\"a\", 1, \"b\", BLANK())"}, "list_pii_rules": {},
-		"list_audit": {"--limit", "5"}, "list_role_assignments": {},
+		"list_audit": {"--limit", "5"}, "list_role_assignments": {}, "list_settings": {},
 	}
 	for _, op := range catalogue.All(catalogue.Stores{}) {
 		own, looked := args[op.Name]

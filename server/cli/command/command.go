@@ -129,7 +129,7 @@ func newCommand(d *operation.Def, word string, args []argument, run Runner) *cob
 		use = append(use, "<"+flagName(a.name)+strings.Repeat("...", btoi(a.rest))+">")
 	}
 	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Title, Long: long(d, args)}
-	c.Args = func(_ *cobra.Command, given []string) error { return checkArgs(c, args, given) }
+	c.Args = func(_ *cobra.Command, given []string) error { return checkArgs(c, d, args, given) }
 	flags := newFlags(c, d, args)
 	run.Flags(c)
 	c.RunE = func(c *cobra.Command, given []string) error {
@@ -175,9 +175,11 @@ func long(d *operation.Def, args []argument) string {
 	return b.String()
 }
 
-func checkArgs(c *cobra.Command, args []argument, given []string) error {
+func checkArgs(c *cobra.Command, d *operation.Def, args []argument, given []string) error {
 	for i, a := range args {
-		if i >= len(given) || given[i] == "" {
+		least := d.Input.Properties[a.name].MinLength
+		mayBeEmpty := (least == nil || *least == 0) && !slices.Contains(d.PathParams, a.name)
+		if i >= len(given) || (given[i] == "" && !mayBeEmpty) {
 			return usagef("<%s> is missing: %s", flagName(a.name), c.UseLine())
 		}
 		if a.rest {

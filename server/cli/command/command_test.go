@@ -115,6 +115,10 @@ func TestAnOperationIsACommand(t *testing.T) {
 			"POST /things", "paint <thing> <why...>", "", []string{"paint", "it", "because", "of", "that"},
 			sent{"POST", "/api/v1/things", nil, `{"thing":"it","why":"because of that"}`},
 		},
+		"an empty argument, where that is a value": {
+			"POST /things", "paint <thing> <why>", "", []string{"paint", "it", ""},
+			sent{"POST", "/api/v1/things", nil, `{"thing":"it","why":""}`},
+		},
 		"an argument from standard input": {
 			"POST /things", "paint <thing> <why>", "two\nlines\n", []string{"paint", "it", "-"},
 			sent{"POST", "/api/v1/things", nil, `{"thing":"it","why":"two\nlines\n"}`},
