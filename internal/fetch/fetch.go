@@ -64,6 +64,10 @@ type Options struct {
 	// RootCAs are trusted in the place of the system's where they are set.
 	RootCAs *x509.CertPool
 
+	// Failed is told why a request of the untrusted profile failed, since its error
+	// does not say; ctx is the request's. It may be nil.
+	Failed func(ctx context.Context, cause error)
+
 	// Resolver and Dial are replaced by tests. Dial is called with an address
 	// that has been checked, never with a name.
 	Resolver Resolver
@@ -134,6 +138,27 @@ func NewFixed(addresses []string, o Options) (*http.Client, error) {
 // Every error of such a client is an [*UntrustedError], whose text is the same
 // whatever went wrong.
 func NewUntrusted(trusted []string, o Options) (*http.Client, error) {
+	return newUntrusted(trusted, nil, o)
+}
+
+// NewIssuer returns a client of the untrusted profile for one sign-in provider:
+// it sends to the origins of the given addresses and nowhere else. They are the
+// provider's own, so that in development and test they may be plain http or
+// loopback.
+func NewIssuer(addresses []string, o Options) (*http.Client, error) {
+	only := make(map[string]bool, len(addresses))
+	for _, address := range addresses {
+		origin, err := parseOrigin(address)
+		if err != nil {
+			return nil, fmt.Errorf("address %q: %w", address, err)
+		}
+		only[origin.String()] = true
+	}
+	return newUntrusted(addresses, only, o)
+}
+
+// newUntrusted limits the client to the origins in only, where that is not nil.
+func newUntrusted(trusted []string, only map[string]bool, o Options) (*http.Client, error) {
 	exempt := make(map[string]bool, len(trusted))
 	if o.local() {
 		for _, address := range trusted {
@@ -156,7 +181,7 @@ func NewUntrusted(trusted []string, o Options) (*http.Client, error) {
 	public.DisableKeepAlives = true
 	anywhere.DisableKeepAlives = true
 
-	return &http.Client{Transport: untrusted{&guard{
+	return &http.Client{Transport: untrusted{failed: o.Failed, next: &guard{
 		next: roundTripper(func(r *http.Request) (*http.Response, error) {
 			if o, err := originOf(r.URL); err == nil && exempt[o.String()] {
 				return anywhere.RoundTrip(r)
@@ -166,12 +191,25 @@ func NewUntrusted(trusted []string, o Options) (*http.Client, error) {
 		timeout: o.Timeout,
 		limit:   o.MaxBytes,
 		check: func(r origin) error {
-			if r.scheme != "https" && !exempt[r.String()] {
+			switch {
+			case only != nil && !only[r.String()]:
+				return ErrHost
+			case r.scheme != "https" && !exempt[r.String()]:
 				return ErrScheme
 			}
 			return nil
 		},
 	}}}, nil
+}
+
+// SameOrigin reports whether two addresses have scheme, host and port in common.
+func SameOrigin(a, b string) bool {
+	x, err := parseOrigin(a)
+	if err != nil {
+		return false
+	}
+	y, err := parseOrigin(b)
+	return err == nil && x == y
 }
 
 func newTransport(o Options, allowed func(netip.Addr) bool) *http.Transport {

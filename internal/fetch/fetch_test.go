@@ -572,3 +572,74 @@ func TestUntrustedErrorsReadAlike(t *testing.T) {
 		}
 	}
 }
+
+// FETCH-19, FETCH-22: a client of one provider sends to its origins alone, and
+// there too to public addresses alone.
+func TestIssuerSendsToItsOriginsOnly(t *testing.T) {
+	rec, roots := newServer(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
+	rec.answers["example.com"] = [][]string{{"93.184.216.34"}, {"93.184.216.34"}, {"10.0.0.1"}}
+	var causes []error
+	o := rec.options("production")
+	o.RootCAs = roots
+	o.Failed = func(_ context.Context, cause error) { causes = append(causes, cause) }
+	c, err := fetch.NewIssuer([]string{"https://example.com/tenant"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{"https://example.com/", "https://EXAMPLE.com:443/keys"} {
+		if got, err := get(c, address); err != nil || got != "hello" {
+			t.Errorf("%s: got %q, %v", address, got, err)
+		}
+	}
+	dialed := len(rec.dialed)
+	for address, want := range map[string]error{
+		"https://other.example/":            fetch.ErrHost,
+		"https://example.com:8443/":         fetch.ErrHost,
+		"http://example.com/":               fetch.ErrHost,
+		"https://example.com.evil.example/": fetch.ErrHost,
+		"https://example.com/again":         fetch.ErrAddress,
+	} {
+		causes = nil
+		_, err := get(c, address)
+		if !errors.Is(err, want) || !strings.Contains(err.Error(), "the address could not be fetched") {
+			t.Errorf("%s: got %v, want %v", address, err, want)
+		}
+		if len(causes) != 1 || !errors.Is(causes[0], want) { // FETCH-24
+			t.Errorf("%s: told of %v", address, causes)
+		}
+	}
+	if len(rec.dialed) != dialed {
+		t.Errorf("dialed %v", rec.dialed)
+	}
+}
+
+// FETCH-23
+func TestIssuerOnLoopbackAnswersInDevelopmentOnly(t *testing.T) {
+	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	defer local.Close()
+	for environment, ok := range map[string]bool{"development": true, "test": true, "production": false, "": false} {
+		c, err := fetch.NewIssuer([]string{local.URL}, fetch.Options{Environment: environment})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := get(c, local.URL); (err == nil) != ok {
+			t.Errorf("%q: %v", environment, err)
+		}
+	}
+}
+
+func TestSameOrigin(t *testing.T) {
+	for pair, want := range map[[2]string]bool{
+		{"https://a.example/x", "https://A.example:443/y?z"}: true,
+		{"https://a.example", "https://a.example:8443"}:      false,
+		{"https://a.example", "http://a.example"}:            false,
+		{"https://a.example", "https://b.example"}:           false,
+		{"https://a.example", "https://u@a.example"}:         false,
+		{"https://a.example", "//a.example"}:                 false,
+		{"", ""}:                                             false,
+	} {
+		if got := fetch.SameOrigin(pair[0], pair[1]); got != want {
+			t.Errorf("%v: %v", pair, got)
+		}
+	}
+}

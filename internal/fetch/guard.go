@@ -113,23 +113,35 @@ func (*UntrustedError) Error() string { return "the address could not be fetched
 
 func (e *UntrustedError) Unwrap() error { return e.Cause }
 
-type untrusted struct{ next *guard }
+type untrusted struct {
+	next   *guard
+	failed func(context.Context, error) // may be nil
+}
 
 func (u untrusted) RoundTrip(r *http.Request) (*http.Response, error) {
+	fail := func(err error) error {
+		if u.failed != nil {
+			u.failed(r.Context(), err)
+		}
+		return &UntrustedError{err}
+	}
 	resp, err := u.next.RoundTrip(r)
 	if err != nil {
-		return nil, &UntrustedError{err}
+		return nil, fail(err)
 	}
-	resp.Body = untrustedBody{resp.Body}
+	resp.Body = untrustedBody{resp.Body, fail}
 	return resp, nil
 }
 
-type untrustedBody struct{ io.ReadCloser }
+type untrustedBody struct {
+	io.ReadCloser
+	fail func(error) error
+}
 
 func (b untrustedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = &UntrustedError{err}
+		err = b.fail(err)
 	}
 	return n, err
 }

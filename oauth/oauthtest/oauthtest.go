@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/internal/ratelimit"
 	"github.com/pbmb/pbmb/internal/vault"
@@ -68,10 +69,11 @@ type Server struct {
 
 // Options differ from test to test.
 type Options struct {
-	Dev       *signin.Dev
-	Microsoft signin.MicrosoftApp // not configured where it is empty
-	Groups    signin.GroupReader
-	Unbound   bool // leave the database without an admin and a tenant
+	Dev          *signin.Dev
+	Providers    []signin.Provider
+	ProvidersNow func() []signin.Provider // in place of Providers, where they change
+	Groups       signin.GroupReader
+	Unbound      bool // leave the database without an admin and a tenant
 }
 
 // New starts a server. Unless it is unbound, admin@sample.example is admin and
@@ -116,9 +118,15 @@ func New(t testing.TB, opt Options) *Server {
 		t.Fatal(err)
 	}
 	signIn := signin.New(signin.Config{
-		Site: s.Site, Store: s.Store, HTTP: http.DefaultClient, Dev: opt.Dev, Groups: opt.Groups, Passkeys: passkeys.Usable(), Now: s.Clock.Now, Log: log,
-		Microsoft: func(context.Context) (signin.MicrosoftApp, bool, error) {
-			return opt.Microsoft, opt.Microsoft.ClientID != "", nil
+		Site: s.Site, Store: s.Store, Dev: opt.Dev, Groups: opt.Groups, Passkeys: passkeys.Usable(), Now: s.Clock.Now, Log: log,
+		Providers: func(context.Context) ([]signin.Provider, error) {
+			if opt.ProvidersNow != nil {
+				return opt.ProvidersNow(), nil
+			}
+			return opt.Providers, nil
+		},
+		Client: func(p signin.Provider) (*http.Client, error) {
+			return fetch.NewIssuer(p.Addresses(), fetch.Options{Environment: "test"})
 		},
 	})
 

@@ -17,7 +17,7 @@ import (
 
 const devPath = "/api/auth/dev-sign-in"
 
-func open(t *testing.T, e *entra) *oauthtest.Server {
+func open(t *testing.T, e *issuer) *oauthtest.Server {
 	t.Helper()
 	opt := oauthtest.Options{Dev: &signin.Dev{Known: func(email string) (signin.Known, bool) {
 		if email == "known@sample.example" {
@@ -26,7 +26,7 @@ func open(t *testing.T, e *entra) *oauthtest.Server {
 		return signin.Known{}, false
 	}}}
 	if e != nil {
-		opt.Microsoft = e.app()
+		opt.Providers = e.providers()
 	}
 	s := oauthtest.New(t, opt)
 	if _, err := s.Store.AssignRole(t.Context(), store.Assignment{Role: "viewer", Kind: store.ToDomain, Subject: "sample.example"}, time.Now()); err != nil {
@@ -151,7 +151,7 @@ func TestDevSignInJoinsNobody(t *testing.T) {
 func TestWhatTheDevSignInLeftBehindIsRefused(t *testing.T) {
 	t.Parallel()
 	e := newEntra(t)
-	s := oauthtest.New(t, oauthtest.Options{Microsoft: e.app()})
+	s := oauthtest.New(t, oauthtest.Options{Providers: e.providers()})
 	if err := signin.CheckDevShut(t.Context(), s.Store); err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +190,8 @@ func TestConfigSaysWhatIsOpen(t *testing.T) {
 		want string
 	}{
 		"nothing":    {oauthtest.Options{}, `{"providers":[],"passkeys":true,"dev_sign_in":false,"sample_data":false}`},
-		"all of it":  {oauthtest.Options{Microsoft: e.app(), Dev: &signin.Dev{}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":true,"dev_sign_in":true,"sample_data":true}`},
-		"real Entra": {oauthtest.Options{Microsoft: signin.MicrosoftApp{Authority: "https://login.microsoftonline.com", TenantID: "marked", ClientID: "marked", ClientSecret: "marked"}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":true,"dev_sign_in":false,"sample_data":false}`},
+		"all of it":  {oauthtest.Options{Providers: e.providers(), Dev: &signin.Dev{}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":true,"dev_sign_in":true,"sample_data":true}`},
+		"real Entra": {oauthtest.Options{Providers: []signin.Provider{signin.NewMicrosoft("https://login.microsoftonline.com", "marked", "marked", nil)}}, `{"providers":[{"id":"microsoft","kind":"microsoft","name":"Microsoft"}],"passkeys":true,"dev_sign_in":false,"sample_data":false}`},
 	} {
 		a := oauthtest.New(t, c.opt).Browser().Get("/api/auth/config")
 		if got := strings.TrimSpace(a.Body); a.Status != http.StatusOK || got != c.want || !json.Valid([]byte(got)) {

@@ -25,7 +25,7 @@ const (
 	CodeNoRole      ErrorCode = "no_role"             // no role reaches the person
 	CodeNoEmail     ErrorCode = "no_email"            // the provider vouches for no email
 	CodeExpired     ErrorCode = "expired"             // the sign-in took too long, or came back twice or in another browser
-	CodeDenied      ErrorCode = "access_denied"       // the person, or Entra, said no
+	CodeDenied      ErrorCode = "access_denied"       // the person, or the provider, said no
 	CodeWrongTenant ErrorCode = "wrong_tenant"        // the account is of another tenant
 	CodeRefused     ErrorCode = "refused"             // the provider's answer is not to be trusted
 	CodeUnavailable ErrorCode = "unavailable"         // the provider or the database could not be reached
@@ -44,6 +44,10 @@ type Store interface {
 	// Account returns [postgres.ErrNotFound] where nobody is known by the account.
 	Account(ctx context.Context, provider, accountID string) (*store.Account, error)
 	MicrosoftAccountsOf(ctx context.Context, email string) ([]string, error)
+	// Session returns [postgres.ErrNotFound] for an unknown or expired session.
+	Session(ctx context.Context, digest []byte, at time.Time) (*store.Session, error)
+
+	TrialStore
 }
 
 var _ Store = (*store.Store)(nil)
@@ -53,11 +57,16 @@ type Config struct {
 	Site  protocol.Site
 	Store Store
 
-	// Microsoft gives the app registration as it is configured now; false
-	// where it is not.
-	Microsoft func(ctx context.Context) (MicrosoftApp, bool, error)
-	HTTP      *http.Client // for all requests to Microsoft
-	Groups    GroupReader  // optional
+	// Providers gives those that are usable now, in the order in which people
+	// choose.
+	Providers func(ctx context.Context) ([]Provider, error)
+
+	// Client gives the client for all requests to a provider, which sends them to
+	// the provider's own addresses alone.
+	Client func(Provider) (*http.Client, error)
+
+	Groups GroupReader // optional: Microsoft's Graph
+	Trials *Trials     // nil where no provider can be added
 
 	Dev *Dev // nil where the dev sign-in is shut
 
@@ -77,7 +86,7 @@ type GroupReader interface {
 // Handler serves the sign-in.
 type Handler struct {
 	Config
-	entra entraCache
+	issuers issuers
 }
 
 // New returns the endpoints.
@@ -85,19 +94,18 @@ func New(c Config) *Handler { return &Handler{Config: c} }
 
 // Routes lists them. The dev sign-in is among them only while it is open.
 func (h *Handler) Routes() []protocol.Route {
-	routes := []protocol.Route{
-		{
-			Method: http.MethodGet, Path: "/api/auth/config", Access: protocol.Anyone,
-			Limit: protocol.AuthLimit, Handler: h.config,
-		},
-		{
-			Method: http.MethodGet, Path: "/api/auth/sign-in/microsoft", Access: protocol.Anyone,
-			Limit: protocol.PerMinute("sign_in_start", 60), Handler: h.startMicrosoft,
-		},
-		{
-			Method: http.MethodGet, Path: microsoftCallback, Access: protocol.Anyone,
-			Limit: protocol.AuthLimit, Handler: h.finishMicrosoft,
-		},
+	routes := []protocol.Route{{
+		Method: http.MethodGet, Path: "/api/auth/config", Access: protocol.Anyone,
+		Limit: protocol.AuthLimit, Handler: h.config,
+	}}
+	for _, kind := range []Kind{Microsoft, Google, OpenIDConnect} {
+		routes = append(routes, protocol.Route{
+			Method: http.MethodGet, Path: startPath(kind), Access: protocol.Anyone,
+			Limit: protocol.PerMinute("sign_in_start", 60), Handler: h.start(kind),
+		}, protocol.Route{
+			Method: http.MethodGet, Path: callbackPath(kind), Access: protocol.Anyone,
+			Limit: protocol.AuthLimit, Handler: h.finish(kind),
+		})
 	}
 	if h.Dev != nil {
 		routes = append(routes, protocol.Route{
@@ -117,22 +125,23 @@ type providerChoice struct {
 }
 
 func (h *Handler) config(w http.ResponseWriter, r *http.Request) {
-	app, configured, err := h.Microsoft(r.Context())
+	all, err := h.Providers(r.Context())
 	if err != nil {
-		h.Log.ErrorContext(r.Context(), "reading the sign-in settings", "error", err)
+		h.Log.ErrorContext(r.Context(), "reading the sign-in providers", "error", err)
 		protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 		return
 	}
-	providers := []providerChoice{}
-	if configured {
-		providers = append(providers, providerChoice{ID: store.Microsoft, Kind: store.Microsoft, Name: "Microsoft"})
+	providers, sample := []providerChoice{}, false
+	for _, p := range all {
+		providers = append(providers, providerChoice{ID: p.ID, Kind: string(p.Kind), Name: p.Name})
+		sample = sample || p.Kind == Microsoft && IsMock(p.Issuer)
 	}
 	protocol.WriteJSON(w, http.StatusOK, struct {
 		Providers  []providerChoice `json:"providers"`
 		Passkeys   bool             `json:"passkeys"`
 		DevSignIn  bool             `json:"dev_sign_in"`
 		SampleData bool             `json:"sample_data"`
-	}{providers, h.Passkeys, h.Dev != nil, configured && IsMock(app.Authority)})
+	}{providers, h.Passkeys, h.Dev != nil, sample})
 }
 
 // IsMock says whether an authority is the sample tenant's. The rule is closed:

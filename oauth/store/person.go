@@ -17,6 +17,7 @@ import (
 // The providers that the product itself gives a name.
 const (
 	Microsoft = "microsoft"
+	Google    = "google"
 	Dev       = "dev" // the dev sign-in
 )
 
@@ -34,9 +35,11 @@ type SignIn struct {
 	VouchedDomain string // empty where the provider vouches for none
 	Name          string
 
-	// Of Microsoft: the account's object id, and its groups where they were
-	// read. GroupsRead tells "in no group" from "not read".
-	ObjectID   string
+	ObjectID string // of a Microsoft account
+
+	// GroupIDs are the groups that the provider named. Of a Microsoft account they
+	// may be unread, and those read before go on counting: GroupsRead tells "in no
+	// group" from "not read".
 	GroupIDs   []string
 	GroupsRead bool
 }
@@ -106,6 +109,10 @@ func signIn(ctx context.Context, s *Store, in SignIn, session NewSession, opt Si
 			return nil, err
 		}
 	}
+	groups := []string{} // those of a Microsoft account stand with its identity
+	if in.ObjectID == "" {
+		groups = append(groups, in.GroupIDs...)
+	}
 	vouching := in.Vouching
 	if vouching == "" {
 		vouching = in.Provider
@@ -116,7 +123,7 @@ func signIn(ctx context.Context, s *Store, in SignIn, session NewSession, opt Si
 	}
 	if err := s.q.SaveSignIn(ctx, db.SaveSignInParams{
 		PersonID: personID, Provider: vouching, Email: in.Email, EmailVerified: in.EmailVerified,
-		VouchedDomain: domain, At: session.At,
+		VouchedDomain: domain, GroupIds: groups, At: session.At,
 	}); err != nil {
 		return nil, err
 	}

@@ -48,7 +48,10 @@ func (s *Store) AssignRole(ctx context.Context, a Assignment, at time.Time) (id 
 }
 
 func assignRole(ctx context.Context, q *db.Queries, a Assignment, at time.Time) (string, error) {
-	subject := strings.ToLower(a.Subject)
+	subject := a.Subject
+	if a.Kind != ToGroup || a.Provider == Microsoft {
+		subject = strings.ToLower(subject) // other providers' groups may differ by case alone
+	}
 	var holder *string
 	if a.Kind == ToPerson {
 		id, err := q.HolderOfEmail(ctx, subject)

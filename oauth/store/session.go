@@ -43,9 +43,9 @@ func (s *Store) EndSession(ctx context.Context, digest []byte) error {
 // A SignInState is a sign-in, or a connect, that went to a provider and has
 // not come back. The browser holds the state; its digest is the key.
 type SignInState struct {
-	Purpose   string // PurposeSignIn or PurposeConnect
-	Provider  string
-	SessionID string // of a connect: the session that started it
+	Purpose   string // PurposeSignIn, PurposeConnect or PurposeTrial
+	Provider  string // of a trial: the trial's id
+	SessionID string // of a connect or a trial: the session that started it
 	Nonce     string
 	Verifier  string // PKCE
 	Next      string // where the browser goes afterwards
@@ -56,6 +56,7 @@ type SignInState struct {
 const (
 	PurposeSignIn  = "sign_in"
 	PurposeConnect = "connect"
+	PurposeTrial   = "trial"
 )
 
 // SaveSignInState keeps a state, and drops those that have expired.

@@ -53,6 +53,8 @@ type Config struct {
 	ClientID     string // POWERBI_CLIENT_ID: the app registration of sign-in and connections
 	ClientSecret string // POWERBI_CLIENT_SECRET
 
+	GoogleIssuer string // GOOGLE_ISSUER: who signs Google's ID tokens; another one only on the sample tenant
+
 	ScannerClientID     string // SCANNER_CLIENT_ID: the scanner's own registration; worker only
 	ScannerClientSecret string // SCANNER_CLIENT_SECRET
 
@@ -96,6 +98,7 @@ func Read(getenv func(string) string) Config {
 		GraphURL:            or("POWERBI_GRAPH_URL", "https://graph.microsoft.com/v1.0"),
 		ClientID:            getenv("POWERBI_CLIENT_ID"),
 		ClientSecret:        getenv("POWERBI_CLIENT_SECRET"),
+		GoogleIssuer:        or("GOOGLE_ISSUER", signin.GoogleIssuer),
 		ScannerClientID:     getenv("SCANNER_CLIENT_ID"),
 		ScannerClientSecret: getenv("SCANNER_CLIENT_SECRET"),
 		AllowDevSignIn:      getenv("ALLOW_DEV_SIGN_IN") == "1",
@@ -151,6 +154,9 @@ func (c Config) CheckAPI() error {
 	}
 	if c.ClientID == "" {
 		p.add("POWERBI_CLIENT_ID", "must be the app registration's client id", "00000000-0000-0000-0000-000000000000")
+	}
+	if c.GoogleIssuer != signin.GoogleIssuer && !(c.Environment.Relaxed() && signin.IsMock(c.GoogleIssuer)) {
+		p.add("GOOGLE_ISSUER", "must be Google's own unless the sample tenant plays it", signin.GoogleIssuer)
 	}
 	if c.TrustedProxy != "" {
 		prefix, err := netip.ParsePrefix(c.TrustedProxy)

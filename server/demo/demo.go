@@ -222,6 +222,7 @@ func configure(o Options, data *folder, api, sampleTenant net.Listener) (config.
 		APIURL:              sampleURL(sampleTenant) + sample.PowerBIPath + "/v1.0/myorg",
 		ClientID:            sample.AppID,
 		ClientSecret:        sample.AppSecret,
+		GoogleIssuer:        sampleURL(sampleTenant) + sample.GooglePath,
 		ScannerClientID:     sample.ScannerID,
 		ScannerClientSecret: sample.ScannerSecret,
 		AllowDevSignIn:      true,

@@ -20,7 +20,11 @@ var publicPaths = map[string][]string{
 		"/.well-known/oauth-protected-resource/api/v1",
 		"/api/auth/config",
 		"/api/auth/sign-in/microsoft",
+		"/api/auth/sign-in/google",
+		"/api/auth/sign-in/oidc",
 		"/api/auth/callback/microsoft",
+		"/api/auth/callback/google",
+		"/api/auth/callback/oidc",
 		"/api/auth/oauth2/authorize",
 	},
 	http.MethodPost: {

@@ -156,6 +156,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
+	signingIn := newProviders(cfg, site, people, identity, microsoft, clients, known, passkeys.Usable(), now, log)
 	accounts, connecting := newConnections(pool, identity, clients, callers, site, now, log)
 	routes := []protocol.Route{}
 	for _, served := range []interface{ Routes() []protocol.Route }{
@@ -166,7 +167,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		token.New(issuer),
 		devices,
 		session.New(people, now, log),
-		signin.New(newSignIn(cfg, site, people, microsoft, clients, known, passkeys.Usable(), now, log)),
+		signingIn.signIn,
 		passkeys,
 		connecting,
 	} {
@@ -194,6 +195,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Views: views,
 		Audit: book,
 		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
+		Providers: signingIn,
 	})
 
 	// The ways in.

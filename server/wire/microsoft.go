@@ -22,7 +22,6 @@ import (
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/server/config"
-	"github.com/pbmb/pbmb/server/web"
 	"github.com/pbmb/pbmb/sync/entra"
 	"github.com/pbmb/pbmb/sync/graph"
 	"github.com/pbmb/pbmb/sync/powerbi"
@@ -45,22 +44,6 @@ func newMicrosoft(cfg config.Config, h, queries *http.Client, now func() time.Ti
 		graph:   graph.New(cfg.GraphURL, h),
 		powerBI: powerbi.New(cfg.APIURL, queries),
 	}
-}
-
-func newSignIn(cfg config.Config, site protocol.Site, people *oauthstore.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), passkeys bool, now func() time.Time, log *slog.Logger) signin.Config {
-	c := signin.Config{
-		Site: site, Store: people, HTTP: h, Groups: clients.graph, Passkeys: passkeys, Now: now, Log: log,
-		Address: func(r *http.Request) string { return web.ClientAddress(r.Context()) },
-		Microsoft: func(context.Context) (signin.MicrosoftApp, bool, error) {
-			return signin.MicrosoftApp{
-				Authority: cfg.Authority, TenantID: cfg.TenantID, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret,
-			}, cfg.ClientID != "", nil
-		},
-	}
-	if cfg.DevSignIn() {
-		c.Dev = &signin.Dev{Known: known}
-	}
-	return c
 }
 
 func newConnections(pool *pgxpool.Pool, identity *vault.Vault, clients microsoft, callers *authn.Authn, site protocol.Site, now func() time.Time, log *slog.Logger) (*connection.Connections, *connection.Handler) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ import (
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/server/demo"
 	"github.com/pbmb/pbmb/sync/sample"
+	"github.com/pbmb/pbmb/tools/operation"
+	"github.com/pbmb/pbmb/tools/provider"
 )
 
 // The sample people with a role of their own. Everybody else of the tenant is a
@@ -73,12 +76,15 @@ func SetUpSample(ctx context.Context, cfg config.Config) error {
 			return err
 		}
 	}
-	return nil
+	// For whoever comes by another provider: Power BI's tenant is nothing to it.
+	_, err = people.AssignRole(ctx, oauthstore.Assignment{Role: policies.RoleViewer, Kind: oauthstore.ToDomain, Subject: sample.Domain, By: "setup"}, now)
+	return err
 }
 
 // FillSample returns when there is something to see: the first sync is done, and
 // the sample people's Power BI accounts are connected through the flow that a
-// browser would take. It returns the people whom a role reaches.
+// browser would take, and the other sign-in providers are added as an admin adds
+// them. It returns the people whom a role reaches.
 func FillSample(ctx context.Context, cfg config.Config, tenant *sample.Tenant) ([]demo.Person, error) {
 	pool, err := postgres.Open(ctx, cfg.DatabaseAPI, postgres.API)
 	if err != nil {
@@ -106,7 +112,7 @@ func FillSample(ctx context.Context, cfg config.Config, tenant *sample.Tenant) (
 				return fmt.Errorf("connecting the Power BI account of %s: %w", p.Email, err)
 			}
 		}
-		return nil
+		return addSampleProviders(ctx, h, cfg, everybody)
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -118,6 +124,81 @@ func FillSample(ctx context.Context, cfg config.Config, tenant *sample.Tenant) (
 		}
 	}
 	return people, nil
+}
+
+// addSampleProviders adds Google and the company's own provider as an admin does:
+// after a test sign-in. Those that an earlier start added stay, unless the sample
+// tenant has moved since.
+func addSampleProviders(ctx context.Context, h *http.Client, cfg config.Config, everybody []sample.Person) error {
+	i := slices.IndexFunc(everybody, func(p sample.Person) bool { return p.Email == sampleRoles[0].email })
+	if i < 0 {
+		return errors.New("the sample tenant has no admin")
+	}
+	v := &visitor{http: h, base: cfg.PublicBaseURL, person: everybody[i]}
+	if _, err := v.signIn(ctx); err != nil {
+		return err
+	}
+	var there operation.Page[provider.Item]
+	if err := v.call(ctx, http.MethodGet, "/admin/sign-in/providers", nil, &there); err != nil {
+		return err
+	}
+	for _, p := range []provider.TestInput{
+		{Kind: "google", Name: "Google", Issuer: cfg.GoogleIssuer, ClientID: sample.GoogleClientID, ClientSecret: sample.GoogleClientSecret},
+		{
+			Kind: "oidc", ID: "tarnwick", Name: "Tarnwick", Issuer: strings.TrimSuffix(cfg.Authority, sample.LoginPath) + sample.OpenIDPath,
+			ClientID: sample.OpenIDClientID, ClientSecret: sample.OpenIDClientSecret,
+		},
+	} {
+		if slices.ContainsFunc(there.Items, func(old provider.Item) bool { return old.Issuer == p.Issuer }) {
+			continue
+		}
+		if err := v.addProvider(ctx, p); err != nil {
+			return fmt.Errorf("adding the sign-in provider %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// addProvider signs in through a provider once and adds it.
+func (v *visitor) addProvider(ctx context.Context, p provider.TestInput) error {
+	var test provider.TestOutput
+	if err := v.call(ctx, http.MethodPost, "/admin/sign-in/tests", p, &test); err != nil {
+		return err
+	}
+	choice := url.Values{"person": {v.person.Email}}.Encode()
+	chosen, err := v.send(ctx, http.MethodPost, test.Address, "application/x-www-form-urlencoded", []byte(choice))
+	if err != nil {
+		return err
+	}
+	back, err := v.send(ctx, http.MethodGet, chosen.location, "", nil)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(back.location, "trial="+test.Test) {
+		return fmt.Errorf("the test sign-in ended at %q with status %d", back.location, back.status)
+	}
+	return v.call(ctx, http.MethodPost, "/admin/sign-in/providers", provider.AddInput{Test: test.Test}, &provider.Item{})
+}
+
+// call calls an operation of the API.
+func (v *visitor) call(ctx context.Context, method, path string, in, out any) error {
+	var body []byte
+	kind := ""
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return err
+		}
+		kind = "application/json"
+	}
+	answer, err := v.send(ctx, method, v.base+"/api/v1"+path, kind, body)
+	if err != nil {
+		return err
+	}
+	if answer.status != http.StatusOK {
+		return fmt.Errorf("%s %s answered %d %s", method, path, answer.status, answer.body)
+	}
+	return json.Unmarshal(answer.body, out)
 }
 
 func waitForSync(ctx context.Context, pool *pgxpool.Pool) error {
@@ -147,6 +228,35 @@ type visitor struct {
 // and takes none of the tokens that it gave before. It returns nil for somebody
 // whom no role reaches.
 func (v *visitor) connect(ctx context.Context) (*demo.Person, error) {
+	person, err := v.signIn(ctx)
+	if err != nil || person == nil {
+		return nil, err
+	}
+	start, err := v.send(ctx, http.MethodGet, v.base+connection.StartPath, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	if start.location == "" {
+		return nil, fmt.Errorf("starting a connection answered %d", start.status)
+	}
+	choice := url.Values{"person": {v.person.UPN}}.Encode()
+	chosen, err := v.send(ctx, http.MethodPost, start.location, "application/x-www-form-urlencoded", []byte(choice))
+	if err != nil {
+		return nil, err
+	}
+	back, err := v.send(ctx, http.MethodGet, chosen.location, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(back.location, "power_bi=connected") {
+		return nil, fmt.Errorf("the connection ended at %q with status %d", back.location, back.status)
+	}
+	return person, nil
+}
+
+// signIn gives the browser a session. It returns nil for somebody whom no role
+// reaches.
+func (v *visitor) signIn(ctx context.Context) (*demo.Person, error) {
 	body, err := json.Marshal(map[string]string{"email": v.person.Email})
 	if err != nil {
 		return nil, err
@@ -171,27 +281,7 @@ func (v *visitor) connect(ctx context.Context) (*demo.Person, error) {
 	if err := json.Unmarshal(answer.body, &who); err != nil || answer.status != http.StatusOK {
 		return nil, fmt.Errorf("whoami answered %d", answer.status)
 	}
-	person := &demo.Person{Email: v.person.Email, Roles: who.Roles}
-	start, err := v.send(ctx, http.MethodGet, v.base+connection.StartPath, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	if start.location == "" {
-		return nil, fmt.Errorf("starting a connection answered %d", start.status)
-	}
-	choice := url.Values{"person": {v.person.UPN}}.Encode()
-	chosen, err := v.send(ctx, http.MethodPost, start.location, "application/x-www-form-urlencoded", []byte(choice))
-	if err != nil {
-		return nil, err
-	}
-	back, err := v.send(ctx, http.MethodGet, chosen.location, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	if !strings.Contains(back.location, "power_bi=connected") {
-		return nil, fmt.Errorf("the connection ended at %q with status %d", back.location, back.status)
-	}
-	return person, nil
+	return &demo.Person{Email: v.person.Email, Roles: who.Roles}, nil
 }
 
 // send makes one request of the browser's. Where the deployment has had too many

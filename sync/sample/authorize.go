@@ -235,11 +235,23 @@ small { color: #595959; display: block }
 </main>
 {{- end -}}
 
+{{- define "accounts" -}}
+{{template "head"}}
+<main>
+<h1>Pick a sample account</h1>
+<p>This page stands in for the sign-in of {{.Name}}. Nobody here is real, and there are no passwords.</p>
+<form method="post">
+{{range .Accounts}}<button name="person" value="{{.Email}}">{{.Name}}<small>{{.Email}} · {{.Title}}{{if .Unverified}} · email not verified{{end}}</small></button>
+{{end}}<button name="cancel" value="1">Cancel</button>
+</form>
+</main>
+{{- end -}}
+
 {{- define "front" -}}
 {{template "head"}}
 <main>
 <h1>The sample tenant</h1>
-<p>This address stands in for Microsoft Entra ({{"` + LoginPath + `"}}), Graph ({{"` + GraphPath + `"}}) and the Power BI REST API ({{"` + PowerBIPath + `"}}). pbmb is at its own address. These people can sign in there:</p>
+<p>This address stands in for Microsoft Entra ({{"` + LoginPath + `"}}), Graph ({{"` + GraphPath + `"}}) and the Power BI REST API ({{"` + PowerBIPath + `"}}); and for two more sign-in providers: Google ({{"` + GooglePath + `"}}) and the company's own by OpenID Connect ({{"` + OpenIDPath + `"}}). pbmb is at its own address. These people can sign in there:</p>
 <ul>
 {{range .}}<li>{{.Email}}, {{.Name}}, {{.Title}}{{if .Disabled}} (disabled){{end}}</li>
 {{end}}</ul>

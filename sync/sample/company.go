@@ -23,6 +23,15 @@ type (
 		People        []personFile    `yaml:"people"`
 		Groups        []groupFile     `yaml:"groups"`
 		Workspaces    []workspaceFile `yaml:"workspaces"`
+
+		GoogleAccounts []accountFile `yaml:"google_accounts"`
+		OpenIDAccounts []accountFile `yaml:"openid_accounts"`
+	}
+	accountFile struct {
+		Email      string `yaml:"email"`
+		Name       string `yaml:"name"`
+		Title      string `yaml:"title"`
+		Unverified bool   `yaml:"unverified"` // the email
 	}
 	personFile struct {
 		Key         string `yaml:"key"`
@@ -120,6 +129,7 @@ func (t *Tenant) loadCompany(fsys fs.FS) error {
 		t.addPerson(l, c, p)
 	}
 	t.addGroups(l, c.Groups)
+	t.addIdentityProviders(c)
 	for _, w := range c.Workspaces {
 		if err := t.addWorkspace(l, fsys, w); err != nil {
 			return fmt.Errorf("workspace %s: %w", w.Name, err)

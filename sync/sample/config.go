@@ -7,6 +7,7 @@ import (
 
 // The tenant's ids and credentials. They open nothing but the sample tenant.
 const (
+	Domain   = "sample.example" // of everybody who works there
 	TenantID = "5a3b1c00-7e57-4000-8000-0000000c0de5"
 
 	// The app registration through which people sign in and connect Power BI.
@@ -19,12 +20,24 @@ const (
 	ScannerSecret = "sample-scanner-credential"
 )
 
+// The clients of the sign-in providers that are not Microsoft's.
+const (
+	GoogleClientID     = "5a3b1c00.apps.sample.example"
+	GoogleClientSecret = "sample-google-credential"
+
+	OpenIDClientID     = "pbmb"
+	OpenIDClientSecret = "sample-openid-credential"
+)
+
 // The paths that take the place of login.microsoftonline.com,
-// graph.microsoft.com and api.powerbi.com.
+// graph.microsoft.com and api.powerbi.com; and of accounts.google.com and the
+// company's own OpenID Connect provider, where they are the issuers as well.
 const (
 	LoginPath   = "/login"
 	GraphPath   = "/graph"
 	PowerBIPath = "/powerbi"
+	GooglePath  = "/google"
+	OpenIDPath  = "/openid"
 )
 
 // The audiences of access tokens.

@@ -26,6 +26,8 @@ type Tenant struct {
 	faults *faults
 	asked  *requestLog
 
+	identityProviders []*identityProvider
+
 	noting sync.Mutex // guards notes
 	notes  []string
 
@@ -76,6 +78,9 @@ func (t *Tenant) Handler() http.Handler {
 	t.mountEntra(mux)
 	t.mountGraph(mux)
 	t.mountPowerBI(mux)
+	for _, p := range t.identityProviders {
+		p.mount(mux)
+	}
 	t.mountControl(mux)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		page(w, http.StatusOK, "front", t.People())

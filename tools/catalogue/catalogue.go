@@ -10,6 +10,7 @@ import (
 	"github.com/pbmb/pbmb/tools/measure"
 	"github.com/pbmb/pbmb/tools/operation"
 	"github.com/pbmb/pbmb/tools/pii"
+	"github.com/pbmb/pbmb/tools/provider"
 	"github.com/pbmb/pbmb/tools/query"
 	"github.com/pbmb/pbmb/tools/search"
 	"github.com/pbmb/pbmb/tools/serviceaccount"
@@ -19,18 +20,19 @@ import (
 // Stores is what the operations stand on. A zero value will do where they are
 // only described, as in documents, commands and golden files.
 type Stores struct {
-	Me       me.Store
-	Search   search.Store
-	Datasets dataset.Store
-	Columns  column.Store
-	Measures measure.Store
-	Queries  query.Runner
-	PII      pii.Store
-	Views    pii.Views
-	Audit    admin.Audit
-	Roles    admin.Roles
-	Settings setting.Store
-	Accounts serviceaccount.Accounts
+	Me        me.Store
+	Search    search.Store
+	Datasets  dataset.Store
+	Columns   column.Store
+	Measures  measure.Store
+	Queries   query.Runner
+	PII       pii.Store
+	Views     pii.Views
+	Audit     admin.Audit
+	Roles     admin.Roles
+	Settings  setting.Store
+	Accounts  serviceaccount.Accounts
+	Providers provider.Store
 }
 
 // All returns every operation.
@@ -47,6 +49,7 @@ func All(s Stores) []*operation.Def {
 		admin.Operations(s.Audit, s.Roles),
 		setting.Operations(s.Settings),
 		serviceaccount.Operations(s.Accounts),
+		provider.Operations(s.Providers),
 	} {
 		all = append(all, some...)
 	}

@@ -50,6 +50,19 @@ func (q *Queries) DevSignInRows(ctx context.Context) ([]DevSignInRowsRow, error)
 	return items, nil
 }
 
+const endVouching = `-- name: EndVouching :execrows
+update person_sign_in set vouched_domain = null, group_ids = '{}' where provider = $1
+`
+
+// A provider that is gone vouches for no domain and no group any more.
+func (q *Queries) EndVouching(ctx context.Context, provider string) (int64, error) {
+	result, err := q.db.Exec(ctx, endVouching, provider)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const insertAccount = `-- name: InsertAccount :exec
 insert into account (provider, account_id, person_id, scope, created_at)
 values ($1, $2, $3, $4, $5)
@@ -178,8 +191,8 @@ func (q *Queries) SaveIdentity(ctx context.Context, arg SaveIdentityParams) erro
 }
 
 const saveSignIn = `-- name: SaveSignIn :exec
-insert into person_sign_in (person_id, provider, email, email_verified, verified_since, vouched_domain, signed_in_at)
-values ($1, $2, $3, $4, case when $4 then $5::timestamptz end, $6, $5)
+insert into person_sign_in (person_id, provider, email, email_verified, verified_since, vouched_domain, group_ids, signed_in_at)
+values ($1, $2, $3, $4, case when $4 then $5::timestamptz end, $6, $7, $5)
 on conflict (person_id, provider) do update set
   verified_since = case
     when lower(person_sign_in.email) = lower(excluded.email) and excluded.email_verified
@@ -189,6 +202,7 @@ on conflict (person_id, provider) do update set
   email = excluded.email,
   email_verified = excluded.email_verified,
   vouched_domain = excluded.vouched_domain,
+  group_ids = excluded.group_ids,
   signed_in_at = excluded.signed_in_at
 `
 
@@ -199,6 +213,7 @@ type SaveSignInParams struct {
 	EmailVerified bool
 	At            time.Time
 	VouchedDomain *string
+	GroupIds      []string
 }
 
 func (q *Queries) SaveSignIn(ctx context.Context, arg SaveSignInParams) error {
@@ -209,6 +224,7 @@ func (q *Queries) SaveSignIn(ctx context.Context, arg SaveSignInParams) error {
 		arg.EmailVerified,
 		arg.At,
 		arg.VouchedDomain,
+		arg.GroupIds,
 	)
 	return err
 }

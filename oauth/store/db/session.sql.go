@@ -46,6 +46,18 @@ func (q *Queries) DeleteSession(ctx context.Context, digest []byte) (int64, erro
 	return result.RowsAffected(), nil
 }
 
+const deleteSessionsOfProvider = `-- name: DeleteSessionsOfProvider :execrows
+delete from session where provider = $1
+`
+
+func (q *Queries) DeleteSessionsOfProvider(ctx context.Context, provider string) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteSessionsOfProvider, provider)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const insertSession = `-- name: InsertSession :one
 insert into session (digest, person_id, provider, created_at, expires_at)
 values ($1, $2, $3, $4, $5)

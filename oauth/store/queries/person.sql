@@ -29,8 +29,8 @@ on conflict (person_id) do update set
   groups_read_at = coalesce(excluded.groups_read_at, person_identity.groups_read_at);
 
 -- name: SaveSignIn :exec
-insert into person_sign_in (person_id, provider, email, email_verified, verified_since, vouched_domain, signed_in_at)
-values (@person_id, @provider, @email, @email_verified, case when @email_verified then @at::timestamptz end, @vouched_domain, @at)
+insert into person_sign_in (person_id, provider, email, email_verified, verified_since, vouched_domain, group_ids, signed_in_at)
+values (@person_id, @provider, @email, @email_verified, case when @email_verified then @at::timestamptz end, @vouched_domain, @group_ids, @at)
 on conflict (person_id, provider) do update set
   verified_since = case
     when lower(person_sign_in.email) = lower(excluded.email) and excluded.email_verified
@@ -40,6 +40,7 @@ on conflict (person_id, provider) do update set
   email = excluded.email,
   email_verified = excluded.email_verified,
   vouched_domain = excluded.vouched_domain,
+  group_ids = excluded.group_ids,
   signed_in_at = excluded.signed_in_at;
 
 -- What the dev sign-in left behind, which may not stay once it is shut.
@@ -48,3 +49,7 @@ select 'account'::text as relation, provider, account_id as subject, person_id f
 union all
 select 'person_sign_in', provider, email, person_id from person_sign_in where provider = 'dev'
 order by relation, subject;
+
+-- A provider that is gone vouches for no domain and no group any more.
+-- name: EndVouching :execrows
+update person_sign_in set vouched_domain = null, group_ids = '{}' where provider = @provider;

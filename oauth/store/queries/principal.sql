@@ -4,7 +4,8 @@
 -- with nulls PostgreSQL would prefer to plan anew each time. What counts for 7
 -- days after it was seen is compared with the database's clock, what expires
 -- with the caller's. Lists come unsorted and with repetitions: to sort them
--- here costs more. With them come the revisions that all of it was read under
+-- here costs more. A group of another provider than Microsoft is a word, the
+-- provider's name before it: no provider's name has a space. With them come the revisions that all of it was read under
 -- and the moment until which it holds if these stay the same.
 -- name: Principal :one
 with credential as (
@@ -18,12 +19,20 @@ with credential as (
   select p.id, '', '', '', 'epoch', '9999-12-31' from person p where p.id = @person_id::uuid
 ), caller as (
   select c.person_id, c.credential, c.client_id, c.audience, c.consented_at, c.expires_at, p.email, p.name,
-    coalesce(greatest(i.signed_in_at, i.groups_read_at) > now() - interval '7 days', false) as is_member,
-    case when i.groups_read_at > now() - interval '7 days' then i.group_ids else '{}' end as member_group_ids,
+    coalesce(greatest(i.signed_in_at, i.groups_read_at, own.groups_read_at) > now() - interval '7 days', false) as is_member,
+    case
+      when own.groups_read_at > now() - interval '7 days' and own.groups_read_at >= coalesce(i.groups_read_at, 'epoch') then own.group_ids
+      when i.groups_read_at > now() - interval '7 days' then i.group_ids
+      else '{}'
+    end as member_group_ids,
     array(
       select lower(s.vouched_domain) from person_sign_in s
       where s.person_id = c.person_id and s.signed_in_at > now() - interval '7 days'
     ) as domains,
+    array(
+      select s.provider || ' ' || g from person_sign_in s cross join unnest(s.group_ids) g
+      where s.person_id = c.person_id and s.signed_in_at > now() - interval '7 days'
+    ) as provider_groups,
     case
       when k.state = 'connected' then
         case when k.groups_read_at > now() - interval '7 days' then k.object_id || k.group_ids else '{}' end
@@ -41,6 +50,9 @@ with credential as (
   join person p on p.id = c.person_id
   left join person_identity i on i.person_id = p.id
   left join powerbi_connection k on k.person_id = p.id
+  -- What was read over a connection gives roles and membership only where it is of
+  -- the account that the person is known by.
+  left join powerbi_connection own on own.person_id = p.id and own.state = 'connected' and own.object_id = i.object_id
 )
 select c.person_id, c.email, c.name, c.credential, c.client_id, c.audience, c.consented_at, c.is_member::boolean as is_member,
   c.object_ids::uuid[] as object_ids, c.expires_at, coalesce(c.holds_for, 604800)::float8 as holds_for_seconds,
@@ -56,6 +68,7 @@ cross join lateral (
   where (r.kind = 'person' and r.person_id = c.person_id)
     or (r.kind = 'domain' and r.subject = any(c.domains))
     or (r.kind = 'group' and r.provider = 'microsoft' and r.subject = any(c.member_group_ids::text[]))
+    or (r.kind = 'group' and r.provider <> 'microsoft' and r.provider || ' ' || r.subject = any(c.provider_groups))
     or (r.kind = 'tenant' and c.is_member)
 ) role
 cross join lateral (

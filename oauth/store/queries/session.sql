@@ -25,3 +25,6 @@ returning purpose, provider, session_id, nonce, verifier, next, expires_at;
 
 -- name: DeleteExpiredSignInStates :execrows
 delete from sign_in_state where expires_at <= @at;
+
+-- name: DeleteSessionsOfProvider :execrows
+delete from session where provider = @provider;

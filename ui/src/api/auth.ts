@@ -29,8 +29,8 @@ export const signOut = () => request<void>("POST", "/api/auth/sign-out");
 
 // signInAddress is where the browser goes to sign in through a provider and come
 // back to next.
-export const signInAddress = (provider: SignInProvider, next: string) =>
-  `/api/auth/sign-in/${encodeURIComponent(provider.id)}?next=${encodeURIComponent(next)}`;
+export const signInAddress = ({ id, kind }: SignInProvider, next: string) =>
+  `/api/auth/sign-in/${encodeURIComponent(kind)}?${new URLSearchParams({ ...(id !== kind && { provider: id }), next })}`;
 
 export type Consent = {
   person: { email: string; name: string };

@@ -328,6 +328,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/sign-in/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sign-in providers
+         * @description Lists the providers that people can sign in through, in the order of the sign-in page.
+         */
+        get: operations["list_sign_in_providers"];
+        put?: never;
+        /**
+         * Add a sign-in provider
+         * @description Adds the provider of a test that succeeded, as it was tested, or puts it in the place of the one with the same id. People can sign in through it at once.
+         */
+        post: operations["add_sign_in_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/sign-in/providers/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a sign-in provider
+         * @description Takes a provider away with its client secret. Whoever signed in through it is signed out, and roles by a domain or group that it vouched for end at once.
+         */
+        delete: operations["remove_sign_in_provider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/sign-in/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a sign-in provider
+         * @description Starts a sign-in through a provider that is not added yet. Follow the address in the same browser: it comes back to this deployment, and once the sign-in has succeeded the provider can be added within the hour.
+         */
+        post: operations["test_sign_in_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/columns": {
         parameters: {
             query?: never;
@@ -984,6 +1048,55 @@ export interface components {
              * @description All items that you can see
              */
             total: number;
+        };
+        ProviderItem: {
+            /**
+             * Format: date-time
+             * @description When it was added
+             */
+            added_at?: string;
+            /** @description Who added it */
+            added_by?: string;
+            /** @description Redirect address to register there */
+            callback: string;
+            /** @description Client id of this deployment there */
+            client_id: string;
+            /** @description Configured by the operator, not here */
+            fixed?: boolean;
+            /** @description Id, by which groups are assigned and its people are known */
+            id: string;
+            /** @description Who signs its ID tokens */
+            issuer: string;
+            /** @description microsoft, google or oidc */
+            kind: string;
+            /** @description Name on the sign-in page */
+            name: string;
+            /** @description Email that the test sign-in showed */
+            tested_as?: string;
+        };
+        ProviderItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["ProviderItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
+        ProviderTestOutput: {
+            /** @description Where to go to sign in */
+            address: string;
+            /** @description Id of the test */
+            test: string;
         };
         QueryExecuteOutput: {
             /** @description The columns of the rows, in order */
@@ -2071,6 +2184,169 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SettingItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_sign_in_providers: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    add_sign_in_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: uuid
+                     * @description Id of the test
+                     */
+                    test: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    remove_sign_in_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the provider */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    test_sign_in_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Client id that the provider gave */
+                    client_id: string;
+                    /** @description Client secret that the provider gave; nobody can read it back */
+                    client_secret: string;
+                    /**
+                     * @description Word for an oidc provider, for good: its people are known by it
+                     * @example acme
+                     */
+                    id?: string;
+                    /**
+                     * @description Issuer of an oidc provider, exactly as its ID tokens name it
+                     * @example https://login.acme.example
+                     */
+                    issuer?: string;
+                    /**
+                     * @description What kind of provider it is
+                     * @enum {string}
+                     */
+                    kind: "google" | "oidc";
+                    /**
+                     * @description Name on the sign-in page
+                     * @example Acme
+                     */
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderTestOutput"];
                 };
             };
             /** @description Refused or failed */

@@ -1,0 +1,280 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pbmb/pbmb/internal/audit"
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/oauth/store/db"
+	"github.com/pbmb/pbmb/policies"
+)
+
+// A Provider is a sign-in provider beside Microsoft, as it is kept: an entry of
+// the setting auth.providers, which nothing but these methods writes. Its client
+// secret is kept apart, sealed.
+type Provider struct {
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"` // google or oidc
+	Name     string    `json:"name"`
+	Issuer   string    `json:"issuer"`
+	ClientID string    `json:"client_id"`
+	AddedAt  time.Time `json:"added_at"`
+	AddedBy  string    `json:"added_by"`
+
+	// TestedAs is the email that the sign-in showed by which it was tested.
+	TestedAs string `json:"tested_as"`
+}
+
+// ProviderSecrets keeps the client secrets of providers, for the api alone.
+type ProviderSecrets interface {
+	// SetProviderSecret seals a secret in the place of what was there, as a part of tx.
+	SetProviderSecret(ctx context.Context, tx pgx.Tx, by *policies.Principal, id, value string) error
+	// DeleteProviderSecret takes it away, as a part of tx.
+	DeleteProviderSecret(ctx context.Context, tx pgx.Tx, id string) error
+}
+
+// providersKey is the setting that holds the list.
+const providersKey = "auth.providers"
+
+// Providers lists those that are configured and have a secret, in the order in
+// which they were added.
+func (s *Store) Providers(ctx context.Context) (list []Provider, err error) {
+	raw, err := s.q.ConfiguredProviders(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the sign-in providers: %w", postgres.Translate(err))
+	}
+	for _, one := range raw {
+		var p Provider
+		if err := json.Unmarshal(one, &p); err != nil {
+			return nil, fmt.Errorf("reading the sign-in providers: %w", err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// changeProviders rewrites the list under a lock.
+func changeProviders(ctx context.Context, tx pgx.Tx, by *policies.Principal, change func([]Provider) ([]Provider, error)) error {
+	q := db.New(tx)
+	if err := q.EnsureProviders(ctx); err != nil {
+		return err
+	}
+	raw, err := q.LockProviders(ctx)
+	if err != nil {
+		return err
+	}
+	var list []Provider
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return fmt.Errorf("reading the setting %s: %w", providersKey, err)
+	}
+	if list, err = change(list); err != nil {
+		return err
+	}
+	if raw, err = json.Marshal(list); err != nil {
+		return err
+	}
+	return q.SaveProviders(ctx, db.SaveProvidersParams{Value: raw, ChangedBy: by.Label()})
+}
+
+// AddProvider adds the provider of a trial that succeeded, or puts it in the
+// place of the one with its id, with the secret that it was tried with. It
+// returns [postgres.ErrNotFound] for a trial that this person did not take, that
+// has not succeeded, or that is too old (SIGNIN-09). open opens the sealed secret.
+func (s *Store) AddProvider(ctx context.Context, by *policies.Principal, trialID string, secrets ProviderSecrets, open func([]byte) ([]byte, error), at time.Time) (added Provider, err error) {
+	err = postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		taken, err := db.New(tx).TakeTrial(ctx, db.TakeTrialParams{ID: trialID, PersonID: by.ID, At: at})
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(taken.Provider, &added); err != nil {
+			return err
+		}
+		secret, err := open(taken.ClientSecret)
+		if err != nil {
+			return err
+		}
+		added.AddedAt, added.AddedBy = at.UTC(), by.Label()
+		if taken.Email != nil {
+			added.TestedAs = *taken.Email
+		}
+		err = changeProviders(ctx, tx, by, func(list []Provider) ([]Provider, error) {
+			i := slices.IndexFunc(list, func(p Provider) bool { return p.ID == added.ID })
+			if i < 0 {
+				return append(list, added), nil
+			}
+			if old := list[i]; old.Issuer != added.Issuer || old.Kind != added.Kind {
+				if err := endProvider(ctx, tx, secrets, old.ID); err != nil {
+					return nil, err
+				}
+			}
+			list[i] = added
+			return list, nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := secrets.SetProviderSecret(ctx, tx, by, added.ID, string(secret)); err != nil {
+			return err
+		}
+		return auditProvider(ctx, tx, by, "add_sign_in_provider", added)
+	})
+	if err != nil {
+		return Provider{}, fmt.Errorf("adding a sign-in provider: %w", err)
+	}
+	return added, nil
+}
+
+// RemoveProvider takes a provider away with its secret (FETCH-13), or returns
+// [postgres.ErrNotFound]. Whoever came through it is signed out, and what it
+// vouched for counts no longer.
+func (s *Store) RemoveProvider(ctx context.Context, by *policies.Principal, id string, secrets ProviderSecrets) (gone Provider, err error) {
+	err = postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		err := changeProviders(ctx, tx, by, func(list []Provider) ([]Provider, error) {
+			i := slices.IndexFunc(list, func(p Provider) bool { return p.ID == id })
+			if i < 0 {
+				return nil, postgres.ErrNotFound
+			}
+			gone = list[i]
+			return slices.Delete(list, i, i+1), nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := endProvider(ctx, tx, secrets, id); err != nil {
+			return err
+		}
+		return auditProvider(ctx, tx, by, "remove_sign_in_provider", gone)
+	})
+	if err != nil {
+		return Provider{}, fmt.Errorf("removing a sign-in provider: %w", err)
+	}
+	return gone, nil
+}
+
+// endProvider ends what rests on a provider that is gone or now another.
+func endProvider(ctx context.Context, tx pgx.Tx, secrets ProviderSecrets, id string) error {
+	if err := secrets.DeleteProviderSecret(ctx, tx, id); err != nil {
+		return err
+	}
+	q := db.New(tx)
+	if _, err := q.DeleteSessionsOfProvider(ctx, id); err != nil {
+		return err
+	}
+	_, err := q.EndVouching(ctx, id)
+	return err
+}
+
+func auditProvider(ctx context.Context, tx pgx.Tx, by *policies.Principal, action string, p Provider) error {
+	return audit.Write(ctx, tx, by, audit.Event{
+		Action: action, Outcome: audit.Allow, Element: "provider " + p.ID,
+		Detail: map[string]any{"kind": p.Kind, "issuer": p.Issuer, "client_id": p.ClientID},
+	})
+}
+
+// A Trial is a provider that an admin tries before it is added.
+type Trial struct {
+	ID           string
+	Provider     Provider
+	ClientSecret []byte // sealed
+	Email        string // whom the trial showed; empty until it has succeeded
+}
+
+// StartTrial keeps a provider with its sealed secret, and returns the trial's id.
+func (s *Store) StartTrial(ctx context.Context, personID string, p Provider, sealedSecret []byte, at, expires time.Time) (id string, err error) {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return "", err
+	}
+	err = postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		if _, err := q.DeleteExpiredTrials(ctx, at); err != nil {
+			return err
+		}
+		id, err = q.InsertTrial(ctx, db.InsertTrialParams{
+			PersonID: personID, Provider: raw, ClientSecret: sealedSecret, At: at, ExpiresAt: expires,
+		})
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("keeping a trial: %w", err)
+	}
+	return id, nil
+}
+
+// Trial returns [postgres.ErrNotFound] for one that is unknown, taken or too old.
+func (s *Store) Trial(ctx context.Context, id string, at time.Time) (*Trial, error) {
+	r, err := s.q.Trial(ctx, db.TrialParams{ID: id, At: at})
+	if err != nil {
+		return nil, fmt.Errorf("reading a trial: %w", postgres.Translate(err))
+	}
+	t := &Trial{ID: r.ID, ClientSecret: r.ClientSecret}
+	if r.Email != nil {
+		t.Email = *r.Email
+	}
+	if err := json.Unmarshal(r.Provider, &t.Provider); err != nil {
+		return nil, fmt.Errorf("reading a trial: %w", err)
+	}
+	return t, nil
+}
+
+// SucceedTrial notes that a sign-in through the trial's provider succeeded, and
+// whom it showed. It returns [postgres.ErrNotFound] as [Store.Trial] does.
+func (s *Store) SucceedTrial(ctx context.Context, id, email string, at time.Time) error {
+	n, err := s.q.SucceedTrial(ctx, db.SucceedTrialParams{ID: id, Email: email, At: at})
+	if err == nil && n == 0 {
+		err = postgres.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("noting that a trial succeeded: %w", postgres.Translate(err))
+	}
+	return nil
+}
+
+// SealedSecrets keeps the client secrets of providers in the table of secrets.
+type SealedSecrets struct {
+	Vault interface {
+		Seal(plaintext []byte) ([]byte, error)
+		Open(sealed []byte) ([]byte, error)
+	}
+	Recipient string // whom the vault seals for
+}
+
+var _ ProviderSecrets = SealedSecrets{}
+
+func secretName(id string) string { return "sign_in." + id + ".client_secret" }
+
+// SetProviderSecret is for [Store.AddProvider].
+func (k SealedSecrets) SetProviderSecret(ctx context.Context, tx pgx.Tx, by *policies.Principal, id, value string) error {
+	sealed, err := k.Vault.Seal([]byte(value))
+	if err != nil {
+		return fmt.Errorf("sealing a client secret: %w", err)
+	}
+	var lastFour string
+	if runes := []rune(value); len(runes) >= 16 { // of a shorter one they would be too much
+		lastFour = string(runes[len(runes)-4:])
+	}
+	return db.New(tx).SaveProviderSecret(ctx, db.SaveProviderSecretParams{
+		Name: secretName(id), Recipient: k.Recipient, Ciphertext: sealed, LastFour: lastFour, SetBy: by.Label(),
+	})
+}
+
+// DeleteProviderSecret is for [Store.RemoveProvider].
+func (k SealedSecrets) DeleteProviderSecret(ctx context.Context, tx pgx.Tx, id string) error {
+	return db.New(tx).DeleteProviderSecret(ctx, secretName(id))
+}
+
+// Open opens the client secret of a provider.
+func (k SealedSecrets) Open(ctx context.Context, s *Store, id string) (string, error) {
+	sealed, err := s.q.ProviderSecret(ctx, secretName(id))
+	if err != nil {
+		return "", fmt.Errorf("reading a client secret: %w", postgres.Translate(err))
+	}
+	value, err := k.Vault.Open(sealed)
+	return string(value), err
+}
