@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,7 @@ type Server struct {
 	Keys     *provider.Keys
 	Vault    *vault.Vault
 	Authn    *authn.Authn
+	SignInBy *signin.Handler
 	Clock    *Clock
 	URL      string
 	Log      *Log
@@ -71,9 +73,10 @@ type Server struct {
 type Options struct {
 	Dev          *signin.Dev
 	Providers    []signin.Provider
-	ProvidersNow func() []signin.Provider // in place of Providers, where they change
+	ProvidersNow func() []signin.Provider // in the place of Providers, where they change
 	Groups       signin.GroupReader
-	Unbound      bool // leave the database without an admin and a tenant
+	GoogleIssuer string // who plays Google
+	Unbound      bool   // leave the database without an admin and a tenant
 }
 
 // New starts a server. Unless it is unbound, admin@sample.example is admin and
@@ -117,18 +120,24 @@ func New(t testing.TB, opt Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if opt.GoogleIssuer == "" {
+		opt.GoogleIssuer = signin.GoogleIssuer
+	}
 	signIn := signin.New(signin.Config{
-		Site: s.Site, Store: s.Store, Dev: opt.Dev, Groups: opt.Groups, Passkeys: passkeys.Usable(), Now: s.Clock.Now, Log: log,
+		Trials: &signin.Trials{Vault: s.Vault, GoogleIssuer: opt.GoogleIssuer, Relaxed: true},
+		Site:   s.Site, Store: s.Store, Dev: opt.Dev, Groups: opt.Groups, Passkeys: passkeys.Usable(), Now: s.Clock.Now, Log: log,
 		Providers: func(context.Context) ([]signin.Provider, error) {
 			if opt.ProvidersNow != nil {
 				return opt.ProvidersNow(), nil
 			}
-			return opt.Providers, nil
+			return append(slices.Clone(opt.Providers), s.added()...), nil
 		},
 		Client: func(p signin.Provider) (*http.Client, error) {
 			return fetch.NewIssuer(p.Addresses(), fetch.Options{Environment: "test"})
 		},
 	})
+
+	s.SignInBy = signIn
 
 	devices, err := device.New(device.Config{
 		Site: s.Site, Store: s.Store, Sessions: s.Authn, Limits: ratelimit.New(db.API(), s.Clock.Now),
@@ -167,6 +176,26 @@ func (s *Server) SetDefaultRole(role setting.DefaultRole) {
 	s.T.Helper()
 	s.DB.Exec(`insert into setting (key, value) values ('access.default_role', to_jsonb($1::text))
 		on conflict (key) do update set value = excluded.value`, string(role))
+}
+
+// Secrets keeps the client secrets of providers.
+func (s *Server) Secrets() store.SealedSecrets {
+	return store.SealedSecrets{Vault: s.Vault, Recipient: string(s.Vault.Recipient())}
+}
+
+// added are the providers that were added after a trial.
+func (s *Server) added() (list []signin.Provider) {
+	added, err := s.Store.Providers(context.Background())
+	if err != nil {
+		s.T.Error(err)
+	}
+	for _, p := range added {
+		list = append(list, signin.Provider{
+			ID: p.ID, Kind: signin.Kind(p.Kind), Name: p.Name, Issuer: p.Issuer, ClientID: p.ClientID,
+			Secret: func(ctx context.Context) (string, error) { return s.Secrets().Open(ctx, s.Store, p.ID) },
+		})
+	}
+	return list
 }
 
 func (s *Server) whoami(resource string) http.HandlerFunc {

@@ -16,6 +16,7 @@ export type Me = Schemas["MeWhoamiOutput"];
 export type Measure = Schemas["MeasureItem"];
 export type QueryResult = Schemas["QueryExecuteOutput"];
 export type Rule = Schemas["PiiRule"];
+export type SignInWay = Schemas["ProviderItem"];
 export type Table = Schemas["DatasetTable"];
 
 export type Cell = QueryResult["rows"][number][number];
@@ -85,3 +86,15 @@ export const listAudit = ({ principal, action, outcome }: AuditFilter, cursor?: 
       },
     }),
   );
+
+export const listSignInProviders = (cursor?: string) =>
+  answer(client.GET("/api/v1/admin/sign-in/providers", { params: { query: { ...(cursor && { cursor }) } } }));
+
+export type SignInDraft = { kind: "google" | "oidc"; name: string; id?: string; issuer?: string; client_id: string; client_secret: string };
+
+export const testSignInProvider = (body: SignInDraft) => answer(client.POST("/api/v1/admin/sign-in/tests", { body }));
+
+export const addSignInProvider = (test: string) => answer(client.POST("/api/v1/admin/sign-in/providers", { body: { test } }));
+
+export const removeSignInProvider = (provider: string) =>
+  answer(client.DELETE("/api/v1/admin/sign-in/providers/{provider}", { params: { path: { provider } } }));

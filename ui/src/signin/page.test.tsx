@@ -42,6 +42,18 @@ test("a provider's link carries a safe next", async () => {
   expect(screen.getByRole("link").getAttribute("href")).toBe("/api/auth/sign-in/microsoft?next=%2Fadmin%2Fpii");
 });
 
+// NET-10, SIGNIN-31
+test("each provider has a link to the start of its kind", async () => {
+  await open("/sign-in", {
+    providers: [microsoft, { id: "google", kind: "google", name: "Google" }, { id: "acme", kind: "oidc", name: "Acme" }],
+  });
+  expect(screen.getAllByRole("link").map((a) => [a.textContent, a.getAttribute("href")])).toEqual([
+    ["Sign in with Microsoft", "/api/auth/sign-in/microsoft?next=%2F"],
+    ["Sign in with Google", "/api/auth/sign-in/google?next=%2F"],
+    ["Sign in with Acme", "/api/auth/sign-in/oidc?provider=acme&next=%2F"],
+  ]);
+});
+
 test("a provider's link never carries another origin", async () => {
   await open("/sign-in?next=%2F%2Fevil.example", {});
   expect(screen.getByRole("link").getAttribute("href")).toBe("/api/auth/sign-in/microsoft?next=%2F");

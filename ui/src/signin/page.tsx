@@ -32,9 +32,9 @@ export function SignInPage() {
             )}
             {providers.length > 0 && (
               <ul class="plain stack">
-                {providers.map((provider) => (
+                {providers.map((provider, place) => (
                   <li key={provider.id}>
-                    <a class="button primary wide" href={signInAddress(provider, next)}>
+                    <a class={place === 0 ? "button primary wide" : "button wide"} href={signInAddress(provider, next)}>
                       Sign in with {provider.name}
                     </a>
                   </li>
