@@ -44,8 +44,8 @@ type Entra interface {
 	Refresh(ctx context.Context, refreshToken string, scopes []string) (*oauth2.Token, error)
 
 	// Verify checks an ID token in full, tenant and nonce included, and returns
-	// whose it is.
-	Verify(ctx context.Context, idToken, nonce string) (objectID, account string, err error)
+	// whose it is; email is the one that it vouches for, or empty.
+	Verify(ctx context.Context, idToken, nonce string) (objectID, account, email string, err error)
 }
 
 // A Graph lists the groups of a token's owner, those that contain others included.
@@ -61,17 +61,20 @@ type Vault interface {
 
 // Connections keeps the connections of all people.
 type Connections struct {
-	pool  *pgxpool.Pool
-	vault Vault
-	entra Entra
-	graph Graph
-	now   func() time.Time
-	log   *slog.Logger
+	pool    *pgxpool.Pool
+	vault   Vault
+	entra   Entra
+	graph   Graph
+	ownOnly func(context.Context) (bool, error)
+	now     func() time.Time
+	log     *slog.Logger
 }
 
-// New returns Connections over a pool of the role api_rw.
-func New(pool *pgxpool.Pool, v Vault, e Entra, g Graph, now func() time.Time, log *slog.Logger) *Connections {
-	return &Connections{pool: pool, vault: v, entra: e, graph: g, now: now, log: log}
+// New returns Connections over a pool of the role api_rw. ownOnly says whether
+// people may connect only the account that is known to be their own (the setting
+// powerbi.connection_requires_matching_email); it is asked for each connect.
+func New(pool *pgxpool.Pool, v Vault, e Entra, g Graph, ownOnly func(context.Context) (bool, error), now func() time.Time, log *slog.Logger) *Connections {
+	return &Connections{pool: pool, vault: v, entra: e, graph: g, ownOnly: ownOnly, now: now, log: log}
 }
 
 // A State says how a connection stands.
@@ -282,13 +285,23 @@ func oauthCode(err error) string {
 }
 
 // store makes a person's row stand with the tokens, and audits it. It replaces
-// whatever was connected before.
-func (c *Connections) store(ctx context.Context, p *policies.Principal, objectID, account string, t *oauth2.Token) error {
+// whatever was connected before. It returns [errNotOwn] for an account that is not
+// known to be theirs, where that is asked for.
+func (c *Connections) store(ctx context.Context, p *policies.Principal, objectID, account, email string, t *oauth2.Token) error {
 	access, refresh, err := c.sealBoth(p.ID, t)
 	if err != nil {
 		return err
 	}
+	ownOnly, err := c.ownOnly(ctx)
+	if err != nil {
+		return fmt.Errorf("reading whose account may be connected: %w", err)
+	}
 	err = postgres.Tx(ctx, c.pool, func(tx pgx.Tx) error {
+		if ownOnly {
+			if err := claim(ctx, db.New(tx), p.ID, objectID, email); err != nil {
+				return err
+			}
+		}
 		_, err := db.New(tx).Connect(ctx, db.ConnectParams{
 			PersonID: p.ID, ObjectID: objectID, Account: account, AccessToken: access, AccessExpiresAt: &t.Expiry, RefreshToken: refresh,
 		})
@@ -299,10 +312,43 @@ func (c *Connections) store(ctx context.Context, p *policies.Principal, objectID
 			Action: "connect_power_bi", Outcome: audit.Allow, Element: personElement(p.ID), Detail: map[string]any{"object_id": objectID},
 		})
 	})
+	if errors.Is(err, postgres.ErrDuplicate) {
+		return errNotOwn // somebody else's since a moment ago, or for long
+	}
 	if err != nil {
 		return fmt.Errorf("storing a connection: %w", err)
 	}
 	return nil
+}
+
+// errNotOwn is returned for an account that may not be connected because it is not
+// known to be the person's own.
+var errNotOwn = errors.New("the account is not known to be the person's own")
+
+// claim makes an account the one that a person is known by, unless it is already:
+// who has one on record keeps it, and who has none may take the one that has their
+// verified email (CONN-14 to CONN-17).
+func claim(ctx context.Context, q *db.Queries, personID, objectID, email string) error {
+	known, err := q.IdentityOf(ctx, personID)
+	switch {
+	case err == nil && known == objectID:
+		return nil
+	case err == nil:
+		return errNotOwn
+	case !errors.Is(err, pgx.ErrNoRows):
+		return err
+	}
+	if email == "" {
+		return errNotOwn // the account vouches for none
+	}
+	verified, err := q.HasVerifiedEmail(ctx, db.HasVerifiedEmailParams{PersonID: personID, Email: email})
+	if err != nil {
+		return err
+	}
+	if !verified {
+		return errNotOwn
+	}
+	return q.ClaimIdentity(ctx, db.ClaimIdentityParams{PersonID: personID, ObjectID: objectID})
 }
 
 // Disconnect ends the caller's own connection; one that has ended is no error.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,8 +53,10 @@ type fakeEntra struct {
 	live    map[string]string
 	refused error // what a refresh answers
 	verify  error
-	holding chan struct{} // a refresh waits for it, where it is set
-	waiting chan struct{} // told of each refresh that begins
+	emails  map[string]string // that the tokens vouch for, by object id
+	atOnce  bool              // several connects are under way: none is told from another
+	holding chan struct{}     // a refresh waits for it, where it is set
+	waiting chan struct{}     // told of each refresh that begins
 }
 
 func (e *fakeEntra) AuthorizeURL(redirectURI, state, nonce, challenge string, scopes []string) string {
@@ -68,7 +71,7 @@ func (e *fakeEntra) AuthorizeURL(redirectURI, state, nonce, challenge string, sc
 func (e *fakeEntra) Exchange(_ context.Context, redirectURI, code, verifier string, scopes []string) (*oauth2.Token, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if oauth2.S256ChallengeFromVerifier(verifier) != e.sent.Get("challenge") || redirectURI != e.sent.Get("redirect_uri") {
+	if !e.atOnce && oauth2.S256ChallengeFromVerifier(verifier) != e.sent.Get("challenge") || redirectURI != e.sent.Get("redirect_uri") {
 		return nil, refusal("invalid_grant")
 	}
 	if code == "fault" {
@@ -110,14 +113,14 @@ func (e *fakeEntra) Refresh(_ context.Context, token string, scopes []string) (*
 	return e.issue(of, scopes), nil
 }
 
-func (e *fakeEntra) Verify(_ context.Context, idToken, nonce string) (string, string, error) {
+func (e *fakeEntra) Verify(_ context.Context, idToken, nonce string) (string, string, string, error) {
 	if e.verify != nil {
-		return "", "", e.verify
+		return "", "", "", e.verify
 	}
-	if nonce != e.sent.Get("nonce") {
-		return "", "", errors.New("another nonce")
+	if nonce != e.sent.Get("nonce") && !e.atOnce {
+		return "", "", "", errors.New("another nonce")
 	}
-	return idToken, idToken[len(idToken)-1:] + "@north.example", nil
+	return idToken, idToken[len(idToken)-1:] + "@north.example", e.emails[idToken], nil
 }
 
 type fakeGraph struct {
@@ -143,6 +146,8 @@ type fixture struct {
 	routes map[string]http.HandlerFunc
 	people map[string]*policies.Principal // by the session's cookie
 
+	ownOnly atomic.Bool // powerbi.connection_requires_matching_email
+
 	mu sync.Mutex
 	at time.Time
 }
@@ -157,6 +162,8 @@ func (f *fixture) Session(r *http.Request) (*policies.Principal, error) {
 	}
 	return nil, authn.ErrUnauthenticated
 }
+
+func (f *fixture) onlyOwn(context.Context) (bool, error) { return f.ownOnly.Load(), nil }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
@@ -176,7 +183,7 @@ func newFixture(t *testing.T) *fixture {
 	f.people["a again"] = &policies.Principal{Kind: policies.Person, ID: f.people["a"].ID, Via: policies.ViaBrowser}
 	f.db.QueryRow("select gen_random_uuid()::text", nil, &f.people["a again"].Credential)
 
-	f.conns = connection.New(f.db.API(), v, f.entra, f.graph, f.now, slog.New(slog.DiscardHandler))
+	f.conns = connection.New(f.db.API(), v, f.entra, f.graph, f.onlyOwn, f.now, slog.New(slog.DiscardHandler))
 	site, err := protocol.NewSite("https://pbmb.example")
 	if err != nil {
 		t.Fatal(err)

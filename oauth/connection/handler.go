@@ -35,6 +35,7 @@ const (
 	codePending   = "groups_pending" // connected, but the groups could not be read yet
 	codeExpired   = "expired"        // the state is unknown, spent or too old
 	codeRefused   = "refused"        // Entra or its answer was not accepted
+	codeNotOwn    = "not_own"        // only one's own account may be connected, and this is not known to be it
 	codeFailed    = "unavailable"    // worth another try
 )
 
@@ -105,6 +106,9 @@ func (h *Handler) callback(w http.ResponseWriter, r *http.Request) {
 	switch err := h.Connections.connect(r.Context(), p, h.Site.URL(CallbackPath), query.Get("code"), state); {
 	case errors.Is(err, errUntrusted):
 		h.refuse(w, r, p, state.Next, codeRefused, err)
+		return
+	case errors.Is(err, errNotOwn):
+		h.refuse(w, r, p, state.Next, codeNotOwn, err)
 		return
 	case err != nil:
 		h.back(w, r, state.Next, codeFailed, err)
@@ -228,12 +232,12 @@ func (c *Connections) connect(ctx context.Context, p *policies.Principal, redire
 		return fmt.Errorf("redeeming a code: %w", err)
 	}
 	idToken, _ := t.Extra("id_token").(string)
-	objectID, account, err := c.entra.Verify(ctx, idToken, state.Nonce)
+	objectID, account, email, err := c.entra.Verify(ctx, idToken, state.Nonce)
 	if err != nil {
 		return &untrustedError{cause: err}
 	}
 	if t.RefreshToken == "" {
 		return &untrustedError{objectID, errors.New("entra gave no refresh token")}
 	}
-	return c.store(ctx, p, objectID, account, t)
+	return c.store(ctx, p, objectID, account, email, t)
 }

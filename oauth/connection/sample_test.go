@@ -49,7 +49,7 @@ func TestSampleTenant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := connection.New(f.db.API(), v, app, graph.New(microsoft.URL+sample.GraphPath+"/v1.0", h), f.now, slog.New(slog.DiscardHandler))
+	conns := connection.New(f.db.API(), v, app, graph.New(microsoft.URL+sample.GraphPath+"/v1.0", h), f.onlyOwn, f.now, slog.New(slog.DiscardHandler))
 
 	mux := http.NewServeMux()
 	ours := httptest.NewServer(mux)

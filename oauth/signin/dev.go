@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pbmb/pbmb/internal/entraid"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
@@ -94,7 +95,7 @@ func (h *Handler) devIdentity(w http.ResponseWriter, r *http.Request) (store.Sig
 	} else {
 		err = errors.New("not JSON")
 	}
-	email, ok := emailOf(body.Email)
+	email, ok := entraid.Address(body.Email)
 	if err != nil || !ok {
 		return store.SignIn{}, &devError{http.StatusBadRequest, `The body must be JSON with an "email", and an "oid" where one is wanted.`}
 	}

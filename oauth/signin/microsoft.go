@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/google/uuid"
 
+	"github.com/pbmb/pbmb/internal/entraid"
 	"github.com/pbmb/pbmb/oauth/store"
 )
 
@@ -17,13 +17,11 @@ var errWrongTenant = errors.New("the account is of another tenant")
 
 // claims are those of Entra's ID token that count.
 type claims struct {
-	TenantID          string          `json:"tid"`
-	ObjectID          string          `json:"oid"`
-	Name              string          `json:"name"`
-	Email             string          `json:"email"`
-	EmailOwner        json.RawMessage `json:"xms_edov"`
-	PreferredUsername string          `json:"preferred_username"`
-	Groups            []string        `json:"groups"`
+	entraid.Claims
+	TenantID string   `json:"tid"`
+	ObjectID string   `json:"oid"`
+	Name     string   `json:"name"`
+	Groups   []string `json:"groups"`
 }
 
 // identifyMicrosoft reads who an ID token of Entra's is about.
@@ -39,7 +37,7 @@ func identifyMicrosoft(p Provider, token *oidc.IDToken) (store.SignIn, error) {
 	if err != nil {
 		return store.SignIn{}, fmt.Errorf("%w: the object id is missing", errUntrusted)
 	}
-	email, ok := c.email()
+	email, ok := c.Address()
 	if !ok {
 		return store.SignIn{}, errNoEmail
 	}
@@ -49,21 +47,6 @@ func identifyMicrosoft(p Provider, token *oidc.IDToken) (store.SignIn, error) {
 		// Where there are too many groups the claim is absent, and Graph is asked.
 		GroupIDs: lowerAll(c.Groups), GroupsRead: c.Groups != nil,
 	}, nil
-}
-
-// email gives the email that counts (SIGNIN-11): Entra fills the claim from the
-// directory's mail attribute, which anybody's admin may set to anything, unless
-// it says that the domain's owner was verified.
-func (c *claims) email() (string, bool) {
-	if string(c.EmailOwner) == "true" {
-		if email, ok := emailOf(c.Email); ok {
-			return email, true
-		}
-	}
-	if strings.Contains(strings.ToUpper(c.PreferredUsername), "#EXT#") {
-		return "", false // the directory's own name for a guest, not their address
-	}
-	return emailOf(c.PreferredUsername)
 }
 
 func lowerAll(ids []string) []string {

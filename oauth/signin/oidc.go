@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"github.com/pbmb/pbmb/internal/entraid"
 	"github.com/pbmb/pbmb/oauth/store"
 )
 
@@ -23,7 +24,7 @@ type openIDClaims struct {
 // verifiedEmail gives the email that counts: a provider vouches for one by the
 // value true, and by no other that looks like it (SIGNIN-10).
 func (c *openIDClaims) verifiedEmail() (string, error) {
-	email, ok := emailOf(c.Email)
+	email, ok := entraid.Address(c.Email)
 	if !ok || string(c.EmailVerified) != "true" {
 		return "", errNoEmail
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -188,20 +187,6 @@ func SafeNext(next string) string {
 		return "/"
 	}
 	return next
-}
-
-var emailForm = regexp.MustCompile(`^[^@\s"<>(),:;\\]+@[^@\s.]+(\.[^@\s.]+)+$`)
-
-const maxEmail = 254
-
-// emailOf gives an email as it is kept, or false where it has not the form of
-// one.
-func emailOf(s string) (string, bool) {
-	s = strings.TrimSpace(s)
-	if len(s) > maxEmail || !emailForm.MatchString(s) {
-		return "", false
-	}
-	return s, true
 }
 
 func domainOf(email string) string {

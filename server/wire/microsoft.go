@@ -47,9 +47,18 @@ func newMicrosoft(cfg config.Config, h, queries *http.Client, now func() time.Ti
 }
 
 func newConnections(pool *pgxpool.Pool, identity *vault.Vault, clients microsoft, callers *authn.Authn, site protocol.Site, now func() time.Time, log *slog.Logger) (*connection.Connections, *connection.Handler) {
-	accounts := connection.New(pool, identity, clients.entra, clients.graph, now, log)
+	accounts := connection.New(pool, identity, clients.entra, clients.graph, ownAccountsOnly(pool), now, log)
 	return accounts, &connection.Handler{
 		Connections: accounts, Sessions: callers, Site: site, Audit: audit.NewWriter(pool), SafeNext: signin.SafeNext,
+	}
+}
+
+// ownAccountsOnly reads the setting that keeps people from connecting any account
+// but their own.
+func ownAccountsOnly(pool *pgxpool.Pool) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (on bool, err error) {
+		err = pool.QueryRow(ctx, `select coalesce((select value = 'true' from setting where key = 'powerbi.connection_requires_matching_email'), false)`).Scan(&on)
+		return on, postgres.Translate(err)
 	}
 }
 

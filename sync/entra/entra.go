@@ -15,6 +15,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"github.com/pbmb/pbmb/internal/entraid"
 )
 
 // A Registration is one of our applications in the tenant.
@@ -209,27 +211,29 @@ func (c *Client) token(ctx context.Context, form url.Values) (*oauth2.Token, err
 }
 
 // Verify checks an ID token: signature by the authority's keys, issuer, audience,
-// times, tenant and nonce. The object id and the account's name are what it says.
-func (c *Client) Verify(ctx context.Context, idToken, nonce string) (objectID, account string, err error) {
+// times, tenant and nonce. The object id and the account's name are what it says,
+// and email the one that it vouches for, if any.
+func (c *Client) Verify(ctx context.Context, idToken, nonce string) (objectID, account, email string, err error) {
 	t, err := c.verifier.Verify(ctx, idToken)
 	if err != nil {
-		return "", "", fmt.Errorf("id token: %w", err)
+		return "", "", "", fmt.Errorf("id token: %w", err)
 	}
 	var claims struct {
+		entraid.Claims
 		Tenant   string `json:"tid"`
 		ObjectID string `json:"oid"`
-		Name     string `json:"preferred_username"`
 	}
 	if err := t.Claims(&claims); err != nil {
-		return "", "", fmt.Errorf("id token: %w", err)
+		return "", "", "", fmt.Errorf("id token: %w", err)
 	}
 	switch {
 	case nonce == "" || t.Nonce != nonce:
-		return "", "", errors.New("id token: nonce is not the one sent")
+		return "", "", "", errors.New("id token: nonce is not the one sent")
 	case !strings.EqualFold(claims.Tenant, c.tenant):
-		return "", "", fmt.Errorf("id token: %w", ErrTenant)
+		return "", "", "", fmt.Errorf("id token: %w", ErrTenant)
 	case claims.ObjectID == "":
-		return "", "", errors.New("id token: has no object id")
+		return "", "", "", errors.New("id token: has no object id")
 	}
-	return strings.ToLower(claims.ObjectID), claims.Name, nil
+	email, _ = claims.Address() // an account without one has an empty one
+	return strings.ToLower(claims.ObjectID), claims.PreferredUsername, email, nil
 }

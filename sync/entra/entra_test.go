@@ -111,7 +111,7 @@ func TestVerify(t *testing.T) {
 		return m
 	}
 	good := sign(t, jose.RS256, a.key, claims(nil))
-	if id, name, err := c.Verify(t.Context(), good, "n-1"); err != nil || id != oid || name != "ada@north.example" {
+	if id, name, email, err := c.Verify(t.Context(), good, "n-1"); err != nil || id != oid || name != "ada@north.example" || email != name {
 		t.Fatalf("got %s %s %v", id, name, err)
 	}
 
@@ -137,7 +137,7 @@ func TestVerify(t *testing.T) {
 	}
 	for name, token := range bad {
 		t.Run(name, func(t *testing.T) {
-			id, _, err := c.Verify(t.Context(), token, "n-1")
+			id, _, _, err := c.Verify(t.Context(), token, "n-1")
 			if err == nil {
 				t.Errorf("accepted as %s", id)
 			}
@@ -146,7 +146,7 @@ func TestVerify(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := c.Verify(t.Context(), sign(t, jose.RS256, a.key, claims(map[string]any{"nonce": nil})), ""); err == nil {
+	if _, _, _, err := c.Verify(t.Context(), sign(t, jose.RS256, a.key, claims(map[string]any{"nonce": nil})), ""); err == nil {
 		t.Error("an empty nonce was accepted")
 	}
 }

@@ -10,6 +10,7 @@ const outcomes = new Map([
   ],
   ["expired", { good: false, text: "Connecting took too long or was already finished. Start again." }],
   ["refused", { good: false, text: "Microsoft did not let this account be connected. Nothing has changed." }],
+  ["not_own", { good: false, text: "Here you can connect only your own account, and this one is not known to be yours. Nothing has changed." }],
   ["unavailable", { good: false, text: "Connecting did not work just now. Try again in a minute." }],
 ]);
 

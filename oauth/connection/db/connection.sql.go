@@ -10,6 +10,22 @@ import (
 	"time"
 )
 
+const claimIdentity = `-- name: ClaimIdentity :exec
+insert into person_identity (person_id, object_id) values ($1, $2)
+`
+
+type ClaimIdentityParams struct {
+	PersonID string
+	ObjectID string
+}
+
+// ClaimIdentity fails where somebody else is known by the account. The person did
+// not sign in with it: what it gives follows from what is read over the connection.
+func (q *Queries) ClaimIdentity(ctx context.Context, arg ClaimIdentityParams) error {
+	_, err := q.db.Exec(ctx, claimIdentity, arg.PersonID, arg.ObjectID)
+	return err
+}
+
 const connect = `-- name: Connect :one
 insert into powerbi_connection as c (
   person_id, state, object_id, account, access_token, access_expires_at, refresh_token, group_ids, groups_read_at, connected_at, changed_at)
@@ -118,6 +134,36 @@ func (q *Queries) EndConnection(ctx context.Context, arg EndConnectionParams) (E
 	var i EndConnectionRow
 	err := row.Scan(&i.ObjectID, &i.Account)
 	return i, err
+}
+
+const hasVerifiedEmail = `-- name: HasVerifiedEmail :one
+select exists (
+  select from person_sign_in where person_id = $1 and email_verified and lower(email) = lower($2::text)
+)
+`
+
+type HasVerifiedEmailParams struct {
+	PersonID string
+	Email    string
+}
+
+func (q *Queries) HasVerifiedEmail(ctx context.Context, arg HasVerifiedEmailParams) (bool, error) {
+	row := q.db.QueryRow(ctx, hasVerifiedEmail, arg.PersonID, arg.Email)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
+const identityOf = `-- name: IdentityOf :one
+select object_id from person_identity where person_id = $1
+`
+
+// The Microsoft account that a person is known by.
+func (q *Queries) IdentityOf(ctx context.Context, personID string) (string, error) {
+	row := q.db.QueryRow(ctx, identityOf, personID)
+	var object_id string
+	err := row.Scan(&object_id)
+	return object_id, err
 }
 
 const lockConnection = `-- name: LockConnection :one

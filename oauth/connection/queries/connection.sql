@@ -56,3 +56,17 @@ delete from sign_in_state where (purpose = 'connect' and session_id = @session_i
 -- name: TakeState :one
 delete from sign_in_state where digest = @digest and purpose = 'connect'
 returning session_id, nonce, verifier, next, expires_at;
+
+-- The Microsoft account that a person is known by.
+-- name: IdentityOf :one
+select object_id from person_identity where person_id = @person_id;
+
+-- name: HasVerifiedEmail :one
+select exists (
+  select from person_sign_in where person_id = @person_id and email_verified and lower(email) = lower(@email::text)
+);
+
+-- ClaimIdentity fails where somebody else is known by the account. The person did
+-- not sign in with it: what it gives follows from what is read over the connection.
+-- name: ClaimIdentity :exec
+insert into person_identity (person_id, object_id) values (@person_id, @object_id);
