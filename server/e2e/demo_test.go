@@ -325,6 +325,8 @@ func TestDemo(t *testing.T) {
 			t.Errorf("over REST %d and %d", a[0].Status, a[1].Status)
 		}
 	})
+
+	t.Run("what the sign-in answers", func(t *testing.T) { signInAnswers(t, d) })
 }
 
 var requestID = regexp.MustCompile(`[A-Z2-7]{26}`)

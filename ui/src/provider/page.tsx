@@ -28,8 +28,8 @@ export function ProviderPage() {
     <>
       <PageHeading title="Sign-in" />
       <p>
-        People come in through these providers. Another one is added after you have signed in through it once; who gets
-        in is decided by roles, as before.
+        People come in through these providers. Another one is added after you have signed in through it once. Who gets in
+        is decided by roles, whatever the provider.
       </p>
       <Loaded load={pages.first} noPermission="Sign-in providers are for admins. Ask one of this deployment.">
         {({ total }) => (
