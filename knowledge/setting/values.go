@@ -59,7 +59,7 @@ const (
 // PowerBI is about the Microsoft tenant.
 type PowerBI struct {
 	TenantID                        string `json:"tenant_id" format:"uuid" example:"5a3b1c00-7e57-4000-8000-0000000c0de5" doc:"The Microsoft tenant that this deployment works for. A database belongs to one for its whole life."`
-	ConnectionRequiresMatchingEmail bool   `json:"connection_requires_matching_email" default:"false" planned:"true" doc:"Whether people may connect only the Power BI account that is known to be their own."`
+	ConnectionRequiresMatchingEmail bool   `json:"connection_requires_matching_email" default:"false" doc:"Whether people may connect only the Power BI account that is known to be their own."`
 	ServiceAccountQueries           bool   `json:"service_account_queries" default:"false" doc:"Whether service accounts may run queries, as the app registration's own service principal."`
 }
 

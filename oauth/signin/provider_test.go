@@ -97,7 +97,7 @@ func TestWhoVouchesForADomain(t *testing.T) {
 			t.Parallel()
 			e := newIssuer(t, c.kind)
 			s := oauthtest.New(t, oauthtest.Options{Providers: e.providers()})
-			s.DB.Exec("delete from role_assignment where kind = 'tenant'")
+			s.SetDefaultRole("none")
 			assign(t, s, store.Assignment{Role: "viewer", Kind: store.ToDomain, Subject: "sample.example"})
 			if got := rolesOf(e, s, c.claims); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)

@@ -157,7 +157,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		return nil, err
 	}
 	signingIn := newProviders(cfg, site, people, identity, microsoft, clients, known, passkeys.Usable(), now, log)
-	accounts, connecting := newConnections(pool, identity, clients, callers, site, now, log)
+	accounts, connecting := newConnections(pool, settings, identity, clients, callers, site, now, log)
 	routes := []protocol.Route{}
 	for _, served := range []interface{ Routes() []protocol.Route }{
 		metadata.New(site),

@@ -14,6 +14,7 @@ import (
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/query"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/connection"
@@ -46,8 +47,8 @@ func newMicrosoft(cfg config.Config, h, queries *http.Client, now func() time.Ti
 	}
 }
 
-func newConnections(pool *pgxpool.Pool, identity *vault.Vault, clients microsoft, callers *authn.Authn, site protocol.Site, now func() time.Time, log *slog.Logger) (*connection.Connections, *connection.Handler) {
-	accounts := connection.New(pool, identity, clients.entra, clients.graph, ownAccountsOnly(pool), now, log)
+func newConnections(pool *pgxpool.Pool, settings *setting.Store, identity *vault.Vault, clients microsoft, callers *authn.Authn, site protocol.Site, now func() time.Time, log *slog.Logger) (*connection.Connections, *connection.Handler) {
+	accounts := connection.New(pool, identity, clients.entra, clients.graph, ownAccountsOnly(settings), now, log)
 	return accounts, &connection.Handler{
 		Connections: accounts, Sessions: callers, Site: site, Audit: audit.NewWriter(pool), SafeNext: signin.SafeNext,
 	}
@@ -55,10 +56,10 @@ func newConnections(pool *pgxpool.Pool, identity *vault.Vault, clients microsoft
 
 // ownAccountsOnly reads the setting that keeps people from connecting any account
 // but their own.
-func ownAccountsOnly(pool *pgxpool.Pool) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (on bool, err error) {
-		err = pool.QueryRow(ctx, `select coalesce((select value = 'true' from setting where key = 'powerbi.connection_requires_matching_email'), false)`).Scan(&on)
-		return on, postgres.Translate(err)
+func ownAccountsOnly(settings *setting.Store) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		values, err := settings.Read(ctx)
+		return values.PowerBI.ConnectionRequiresMatchingEmail, err
 	}
 }
 
