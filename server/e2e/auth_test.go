@@ -99,6 +99,9 @@ func signInAnswers(t *testing.T, d *demo) {
 		"GET /api/auth/oauth2/authorize":               400,
 		"POST /api/auth/oauth2/token":                  400,
 		"POST /api/auth/oauth2/register":               400,
+		"POST /api/auth/oauth2/device_authorization":   400,
+		"POST /api/auth/sign-in/passkey":               400,
+		"POST /api/auth/sign-in/passkey/options":       200,
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if status, to, text := nobody.ask(method, path, nil); status != want {

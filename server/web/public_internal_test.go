@@ -31,6 +31,8 @@ func TestWhatOfSignInIsPublic(t *testing.T) {
 		"POST /api/auth/oauth2/device_authorization",
 		"POST /api/auth/oauth2/register",
 		"POST /api/auth/oauth2/token",
+		"POST /api/auth/sign-in/passkey",
+		"POST /api/auth/sign-in/passkey/options",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("public are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
