@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"filippo.io/age"
@@ -28,39 +29,80 @@ var ErrNotReader = errors.New("sealed for another reader")
 // A Recipient is the public half of an identity: whom to seal for.
 type Recipient string
 
-// A Vault is the identity of one process.
+// A Vault is the identity of one process: what it seals with, and what it can
+// open besides, because something may still be sealed for an identity that was
+// retired.
 type Vault struct {
 	identity *age.X25519Identity
+	path     string // of the identity's file; empty where the environment gave it
+
+	mu     sync.RWMutex // guards others
+	others []other
 }
 
-// FromEnvironment returns the vault of an identity that was given as text,
-// AGE-SECRET-KEY-1…. The error does not repeat it.
+// An other is an identity that a vault opens with and does not seal with: one
+// that was retired, or one that was made since the process started.
+type other struct {
+	identity *age.X25519Identity
+	file     string // where it is retired; empty elsewhere
+}
+
+func (o other) recipient() Recipient { return recipientOf(o.identity) }
+
+func recipientOf(i *age.X25519Identity) Recipient { return Recipient(i.Recipient().String()) }
+
+// FromEnvironment returns the vault of identities that were given as text,
+// AGE-SECRET-KEY-1…, with spaces between them: the first one seals, and the
+// others open what was sealed for them. The error does not repeat the text.
 func FromEnvironment(value string) (*Vault, error) {
-	identity, err := age.ParseX25519Identity(strings.TrimSpace(value))
-	if err != nil {
-		return nil, errors.New("it is not an age identity, which looks like AGE-SECRET-KEY-1… and comes from age-keygen")
+	v := &Vault{}
+	for i, one := range strings.Fields(value) {
+		identity, err := parse(one)
+		switch {
+		case err != nil:
+			return nil, err
+		case i == 0:
+			v.identity = identity
+		default:
+			v.others = append(v.others, other{identity: identity})
+		}
 	}
-	return &Vault{identity}, nil
+	if v.identity == nil {
+		return nil, errNoIdentity
+	}
+	return v, nil
+}
+
+var errNoIdentity = errors.New("it is not an age identity, which looks like AGE-SECRET-KEY-1… and comes from age-keygen")
+
+// parse reads an identity. Its error does not repeat it, as age's might.
+func parse(value string) (*age.X25519Identity, error) {
+	identity, err := age.ParseX25519Identity(value)
+	if err != nil {
+		return nil, errNoIdentity
+	}
+	return identity, nil
 }
 
 // FromFile returns the vault of the identity in the file at path, which is
-// made when it is missing. A file that more than its owner can read, or that
-// anybody can write, is refused.
+// made when it is missing, and of those that [Rotate] retired beside it. A file
+// that more than its owner can read, or that anybody can write, is refused.
 func FromFile(path string) (*Vault, error) {
-	vault, err := readFile(path)
+	identity, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := createFile(path); err != nil {
+		if err := createFile(path, path); err != nil {
 			return nil, fmt.Errorf("making an identity: %w", err)
 		}
-		vault, err = readFile(path)
+		identity, err = readFile(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the identity in %s: %w", path, err)
 	}
-	return vault, nil
+	v := &Vault{identity: identity, path: path}
+	return v, v.reload()
 }
 
-func readFile(path string) (*Vault, error) {
+func readFile(path string) (*age.X25519Identity, error) {
 	// A link could lead to where somebody else's process can write.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -83,15 +125,15 @@ func readFile(path string) (*Vault, error) {
 	}
 	for line := range strings.Lines(string(content)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			return FromEnvironment(line)
+			return parse(line)
 		}
 	}
 	return nil, errors.New("it is empty")
 }
 
-// createFile makes a new identity. It appears under its name complete, and
-// where two processes do this at once, the first one's stays.
-func createFile(path string) error {
+// createFile makes a new identity for path under the name of as. It appears
+// complete, and where two processes do this at once, the first one's stays.
+func createFile(path, as string) error {
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		return err
@@ -111,14 +153,24 @@ func createFile(path string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(f.Name(), as); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return nil
+	return syncFolder(path)
 }
 
-// Recipient is the public half of the vault's identity.
-func (v *Vault) Recipient() Recipient { return Recipient(v.identity.Recipient().String()) }
+// syncFolder makes the names in the folder of path outlive a failure of the machine.
+func syncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// Recipient is the public half of the identity that the vault seals with.
+func (v *Vault) Recipient() Recipient { return recipientOf(v.identity) }
 
 // Seal seals plaintext for whoever holds the identity of the recipient.
 func Seal(plaintext []byte, to Recipient) ([]byte, error) {
@@ -152,7 +204,53 @@ func seal(plaintext []byte, to age.Recipient) ([]byte, error) {
 
 // Open opens what was sealed for this vault.
 func (v *Vault) Open(sealed []byte) ([]byte, error) {
-	r, err := age.Decrypt(bytes.NewReader(sealed), v.identity)
+	plaintext, _, err := v.open(sealed)
+	return plaintext, err
+}
+
+// Reseal returns what seals the same as sealed for the identity that the vault
+// seals with, and whether that is anything new.
+func (v *Vault) Reseal(sealed []byte) (fresh []byte, changed bool, err error) {
+	plaintext, by, err := v.open(sealed)
+	if err != nil || by == v.Recipient() {
+		return sealed, false, err
+	}
+	fresh, err = v.Seal(plaintext)
+	return fresh, err == nil, err
+}
+
+// Opener returns which of the vault's identities opens sealed, or [ErrNotReader].
+func (v *Vault) Opener(sealed []byte) (Recipient, error) {
+	_, by, err := v.open(sealed)
+	return by, err
+}
+
+func (v *Vault) open(sealed []byte) (plaintext []byte, by Recipient, err error) {
+	if plaintext, err = open(sealed, v.identity); !errors.Is(err, ErrNotReader) {
+		return plaintext, v.Recipient(), err
+	}
+	// What this process does not know may have been made since it started: a
+	// rotation seals for the new identity at once.
+	for _, reloaded := range []bool{false, true} {
+		if reloaded {
+			if err := v.reload(); err != nil {
+				return nil, "", err
+			}
+		}
+		v.mu.RLock()
+		others := v.others
+		v.mu.RUnlock()
+		for _, o := range others {
+			if plaintext, err := open(sealed, o.identity); !errors.Is(err, ErrNotReader) {
+				return plaintext, o.recipient(), err
+			}
+		}
+	}
+	return nil, "", fmt.Errorf("opening: %w", ErrNotReader)
+}
+
+func open(sealed []byte, identity age.Identity) ([]byte, error) {
+	r, err := age.Decrypt(bytes.NewReader(sealed), identity)
 	if err != nil {
 		if _, notOurs := errors.AsType[*age.NoIdentityMatchError](err); notOurs {
 			return nil, fmt.Errorf("opening: %w", ErrNotReader)

@@ -57,6 +57,9 @@ type Graph interface {
 type Vault interface {
 	Seal(plaintext []byte) ([]byte, error)
 	Open(sealed []byte) ([]byte, error)
+
+	// Reseal seals for the identity in memory what was sealed for one before it.
+	Reseal(sealed []byte) (fresh []byte, changed bool, err error)
 }
 
 // Connections keeps the connections of all people.

@@ -26,6 +26,7 @@ import (
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/internal/ratelimit"
 	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/authorize"
@@ -180,7 +181,7 @@ func (s *Server) SetDefaultRole(role setting.DefaultRole) {
 
 // Secrets keeps the client secrets of providers.
 func (s *Server) Secrets() store.SealedSecrets {
-	return store.SealedSecrets{Vault: s.Vault, Recipient: string(s.Vault.Recipient())}
+	return store.SealedSecrets{Store: secret.New(s.DB.API(), vault.API, s.Vault)}
 }
 
 // added are the providers that were added after a trial.
@@ -192,7 +193,7 @@ func (s *Server) added() (list []signin.Provider) {
 	for _, p := range added {
 		list = append(list, signin.Provider{
 			ID: p.ID, Kind: signin.Kind(p.Kind), Name: p.Name, Issuer: p.Issuer, ClientID: p.ClientID,
-			Secret: func(ctx context.Context) (string, error) { return s.Secrets().Open(ctx, s.Store, p.ID) },
+			Secret: func(ctx context.Context) (string, error) { return s.Secrets().Open(ctx, secret.OfProvider(p.ID)) },
 		})
 	}
 	return list

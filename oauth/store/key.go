@@ -67,3 +67,35 @@ func readKeys(ctx context.Context, q *db.Queries) ([]Key, error) {
 	}
 	return keys, nil
 }
+
+// ResealKeys gives reseal the private half of each signing key as it is sealed, and
+// keeps what comes back where it is another.
+func (s *Store) ResealKeys(ctx context.Context, reseal func(sealed []byte) (fresh []byte, changed bool, err error)) error {
+	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		q := s.q.WithTx(tx)
+		if err := q.LockKeys(ctx); err != nil {
+			return err
+		}
+		keys, err := readKeys(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			fresh, changed, err := reseal(k.Sealed)
+			if err != nil {
+				return err
+			}
+			if !changed {
+				continue
+			}
+			if err := q.SaveSealedKey(ctx, db.SaveSealedKeyParams{Kid: k.ID, PrivateKey: fresh}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("resealing the signing keys: %w", err)
+	}
+	return nil
+}

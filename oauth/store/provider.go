@@ -11,6 +11,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/audit"
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/oauth/store/db"
 	"github.com/pbmb/pbmb/policies"
 )
@@ -236,45 +237,18 @@ func (s *Store) SucceedTrial(ctx context.Context, id, email string, at time.Time
 	return nil
 }
 
-// SealedSecrets keeps the client secrets of providers in the table of secrets.
-type SealedSecrets struct {
-	Vault interface {
-		Seal(plaintext []byte) ([]byte, error)
-		Open(sealed []byte) ([]byte, error)
-	}
-	Recipient string // whom the vault seals for
-}
+// SealedSecrets keeps the client secrets of providers among all secrets.
+type SealedSecrets struct{ *secret.Store }
 
 var _ ProviderSecrets = SealedSecrets{}
 
-func secretName(id string) string { return "sign_in." + id + ".client_secret" }
-
 // SetProviderSecret is for [Store.AddProvider].
 func (k SealedSecrets) SetProviderSecret(ctx context.Context, tx pgx.Tx, by *policies.Principal, id, value string) error {
-	sealed, err := k.Vault.Seal([]byte(value))
-	if err != nil {
-		return fmt.Errorf("sealing a client secret: %w", err)
-	}
-	var lastFour string
-	if runes := []rune(value); len(runes) >= 16 { // of a shorter one they would be too much
-		lastFour = string(runes[len(runes)-4:])
-	}
-	return db.New(tx).SaveProviderSecret(ctx, db.SaveProviderSecretParams{
-		Name: secretName(id), Recipient: k.Recipient, Ciphertext: sealed, LastFour: lastFour, SetBy: by.Label(),
-	})
+	_, err := k.SetIn(ctx, tx, by, secret.OfProvider(id), value, time.Time{})
+	return err
 }
 
 // DeleteProviderSecret is for [Store.RemoveProvider].
-func (k SealedSecrets) DeleteProviderSecret(ctx context.Context, tx pgx.Tx, id string) error {
-	return db.New(tx).DeleteProviderSecret(ctx, secretName(id))
-}
-
-// Open opens the client secret of a provider.
-func (k SealedSecrets) Open(ctx context.Context, s *Store, id string) (string, error) {
-	sealed, err := s.q.ProviderSecret(ctx, secretName(id))
-	if err != nil {
-		return "", fmt.Errorf("reading a client secret: %w", postgres.Translate(err))
-	}
-	value, err := k.Vault.Open(sealed)
-	return string(value), err
+func (SealedSecrets) DeleteProviderSecret(ctx context.Context, tx pgx.Tx, id string) error {
+	return secret.Delete(ctx, tx, secret.OfProvider(id))
 }

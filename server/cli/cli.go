@@ -106,6 +106,7 @@ func newServer(errOut io.Writer) *cobra.Command {
 				return worker.Run(c.Context())
 			},
 		},
+		newRotateIdentity(),
 		&cobra.Command{
 			Use: "migrate", Short: "Bring the database up to this version", Args: noArgs,
 			RunE: func(c *cobra.Command, _ []string) error {

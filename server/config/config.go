@@ -50,13 +50,11 @@ type Config struct {
 	APIURL    string // POWERBI_API_URL
 	GraphURL  string // POWERBI_GRAPH_URL
 
-	ClientID     string // POWERBI_CLIENT_ID: the app registration of sign-in and connections
-	ClientSecret string // POWERBI_CLIENT_SECRET
+	// The secrets of both registrations are kept in the database (knowledge/secret).
+	ClientID        string // POWERBI_CLIENT_ID: the app registration of sign-in and connections
+	ScannerClientID string // SCANNER_CLIENT_ID: the scanner's own registration; worker only
 
 	GoogleIssuer string // GOOGLE_ISSUER: who signs Google's ID tokens; another one only on the sample tenant
-
-	ScannerClientID     string // SCANNER_CLIENT_ID: the scanner's own registration; worker only
-	ScannerClientSecret string // SCANNER_CLIENT_SECRET
 
 	AllowDevSignIn bool // ALLOW_DEV_SIGN_IN=1
 
@@ -97,10 +95,8 @@ func Read(getenv func(string) string) Config {
 		APIURL:              or("POWERBI_API_URL", "https://api.powerbi.com/v1.0/myorg"),
 		GraphURL:            or("POWERBI_GRAPH_URL", "https://graph.microsoft.com/v1.0"),
 		ClientID:            getenv("POWERBI_CLIENT_ID"),
-		ClientSecret:        getenv("POWERBI_CLIENT_SECRET"),
 		GoogleIssuer:        or("GOOGLE_ISSUER", signin.GoogleIssuer),
 		ScannerClientID:     getenv("SCANNER_CLIENT_ID"),
-		ScannerClientSecret: getenv("SCANNER_CLIENT_SECRET"),
 		AllowDevSignIn:      getenv("ALLOW_DEV_SIGN_IN") == "1",
 		TrustedProxy:        getenv("TRUSTED_PROXY"),
 		ClientAddressHeader: getenv("CLIENT_ADDRESS_HEADER"),
@@ -178,8 +174,8 @@ func (c Config) CheckAPI() error {
 func (c Config) CheckWorker() error {
 	p := c.common()
 	p.database("DATABASE_URL_WORKER", c.DatabaseWorker, "worker_rw")
-	if c.ScannerClientID == "" || c.ScannerClientSecret == "" {
-		p.add("SCANNER_CLIENT_ID and SCANNER_CLIENT_SECRET", "must be the scanner's app registration", "00000000-0000-0000-0000-000000000000")
+	if c.ScannerClientID == "" {
+		p.add("SCANNER_CLIENT_ID", "must be the client id of the scanner's app registration", "00000000-0000-0000-0000-000000000000")
 	}
 	return errors.Join(p.found...)
 }

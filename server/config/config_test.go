@@ -10,15 +10,14 @@ import (
 // sound is an environment that both processes start with.
 func sound() map[string]string {
 	return map[string]string{
-		"PUBLIC_BASE_URL":       "https://book.example",
-		"AUTH_SECRET":           strings.Repeat("s", 32),
-		"DATABASE_URL_API":      "postgres://api_rw:secret@db/pbmb",
-		"DATABASE_URL_WORKER":   "postgres://worker_rw:secret@db/pbmb",
-		"CERBOS_ADDRESS":        "unix:/run/cerbos.sock",
-		"POWERBI_TENANT_ID":     "5a3b1c00-7e57-4000-8000-0000000c0de5",
-		"POWERBI_CLIENT_ID":     "5a3b1c00-7e57-4000-8000-000000000a99",
-		"SCANNER_CLIENT_ID":     "5a3b1c00-7e57-4000-8000-00000005ca22",
-		"SCANNER_CLIENT_SECRET": "scanner-credential",
+		"PUBLIC_BASE_URL":     "https://book.example",
+		"AUTH_SECRET":         strings.Repeat("s", 32),
+		"DATABASE_URL_API":    "postgres://api_rw:secret@db/pbmb",
+		"DATABASE_URL_WORKER": "postgres://worker_rw:secret@db/pbmb",
+		"CERBOS_ADDRESS":      "unix:/run/cerbos.sock",
+		"POWERBI_TENANT_ID":   "5a3b1c00-7e57-4000-8000-0000000c0de5",
+		"POWERBI_CLIENT_ID":   "5a3b1c00-7e57-4000-8000-000000000a99",
+		"SCANNER_CLIENT_ID":   "5a3b1c00-7e57-4000-8000-00000005ca22",
 	}
 }
 

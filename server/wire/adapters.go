@@ -8,22 +8,12 @@ import (
 
 	"github.com/pbmb/pbmb/internal/audit"
 	"github.com/pbmb/pbmb/internal/postgres"
-	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge"
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/admin"
 	"github.com/pbmb/pbmb/tools/operation"
 )
-
-// openVault takes the identity from the environment where it is given there, and
-// else from the process's own file, which is made on the first start.
-func openVault(fromEnvironment, file string) (*vault.Vault, error) {
-	if fromEnvironment != "" {
-		return vault.FromEnvironment(fromEnvironment)
-	}
-	return vault.FromFile(file)
-}
 
 func hostOf(address string) string {
 	u, err := url.Parse(address)

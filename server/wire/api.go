@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,6 +20,7 @@ import (
 	"github.com/pbmb/pbmb/internal/ratelimit"
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge/query"
+	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/knowledge/visibility"
@@ -85,13 +85,14 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		return nil, err
 	}
 	p.closers = append(p.closers, pool.Close)
-	identity, err := openVault(cfg.APIIdentity, filepath.Join(cfg.IdentityFolder, "api"))
+	identity, err := openVault(cfg.APIIdentity, identityFile(cfg, vault.API))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := identity.Publish(ctx, pool, vault.API); err != nil {
+	if err := settleIdentity(ctx, pool, vault.API, identity); err != nil {
 		return nil, err
 	}
+	secrets := secret.New(pool, vault.API, identity)
 	decider, err := cerbos.New(cfg.CerbosAddress, cerbos.WithLogger(log))
 	if err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	clients := newMicrosoft(cfg, microsoft, queries, now)
+	clients := newMicrosoft(cfg, microsoft, queries, secrets, now)
 	passkeys, err := passkey.New(passkey.Config{
 		Site: site, Deployment: cfg.Deployment, Store: people, Sessions: callers, DevSignIn: cfg.DevSignIn(),
 		Address: func(r *http.Request) string { return web.ClientAddress(r.Context()) }, Now: now, Log: log,
@@ -156,7 +157,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	signingIn := newProviders(cfg, site, people, identity, microsoft, clients, known, passkeys.Usable(), now, log)
+	signingIn := newProviders(cfg, site, people, identity, secrets, microsoft, clients, known, passkeys.Usable(), now, log)
 	accounts, connecting := newConnections(pool, settings, identity, clients, callers, site, now, log)
 	routes := []protocol.Route{}
 	for _, served := range []interface{ Routes() []protocol.Route }{
@@ -196,6 +197,8 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Audit: book,
 		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 		Providers: signingIn,
+		Secrets: secrets, Status: status{pool, secrets, accounts},
+		Deployment: cfg.Deployment, Version: Version, Now: now,
 	})
 
 	// The ways in.
@@ -228,7 +231,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 			return a.String()
 		},
 	})
-	p.jobs, err = worker.NewAPI(pool, reader, kept, func(ctx context.Context) error { return checkBinding(ctx, people, settings, cfg) }, log)
+	p.jobs, err = worker.NewAPI(pool, reader, kept, rekeyer{pool, identity, accounts}, func(ctx context.Context) error { return checkBinding(ctx, people, settings, cfg) }, log)
 	if err != nil {
 		return nil, err
 	}

@@ -58,10 +58,10 @@ func newDeployment(t *testing.T, o options) *deployment {
 	cfg := config.Config{
 		Environment: config.Test, Listen: listener.Addr().String(), PublicBaseURL: d.url, Deployment: "test",
 		AuthSecret: "thirty-two bytes of a test secret", IdentityFolder: t.TempDir(),
-		DatabaseAPI: d.db.URL(postgres.API), CerbosAddress: cerbostest.Start(t, o.policies...),
+		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t, o.policies...),
 		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
 		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
-		ClientID: sample.AppID, ClientSecret: sample.AppSecret, AllowDevSignIn: true,
+		ClientID: sample.AppID, AllowDevSignIn: true,
 	}
 	if o.change != nil {
 		o.change(&cfg)

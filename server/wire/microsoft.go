@@ -14,6 +14,7 @@ import (
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/query"
+	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/oauth/authn"
@@ -36,11 +37,11 @@ type microsoft struct {
 	powerBI *powerbi.Client
 }
 
-func newMicrosoft(cfg config.Config, h, queries *http.Client, now func() time.Time) microsoft {
+func newMicrosoft(cfg config.Config, h, queries *http.Client, secrets *secret.Store, now func() time.Time) microsoft {
 	return microsoft{
 		entra: entra.New(cfg.Authority, cfg.TenantID, entra.Registration{
 			ClientID: cfg.ClientID,
-			Secret:   func(context.Context) (string, error) { return cfg.ClientSecret, nil },
+			Secret:   func(ctx context.Context) (string, error) { return secrets.Open(ctx, secret.AppClient) },
 		}, h, now),
 		graph:   graph.New(cfg.GraphURL, h),
 		powerBI: powerbi.New(cfg.APIURL, queries),

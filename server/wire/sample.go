@@ -19,6 +19,8 @@ import (
 
 	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/oauth/connection"
 	"github.com/pbmb/pbmb/oauth/session"
@@ -64,6 +66,9 @@ func SetUpSample(ctx context.Context, cfg config.Config) error {
 	defer pool.Close()
 	people := oauthstore.New(pool, cfg.Settings)
 	now := time.Now()
+	if err := sealSampleSecrets(ctx, cfg, pool); err != nil {
+		return err
+	}
 	err = people.BindFirstAdmin(ctx, oauthstore.FirstAdmin{Email: sampleRoles[0].email, TenantID: cfg.TenantID, Mock: cfg.MockAuthority()}, now)
 	if errors.Is(err, oauthstore.ErrHasAdmin) {
 		return nil
@@ -79,6 +84,48 @@ func SetUpSample(ctx context.Context, cfg config.Config) error {
 	// For whoever comes by another provider: Power BI's tenant is nothing to it.
 	_, err = people.AssignRole(ctx, oauthstore.Assignment{Role: policies.RoleViewer, Kind: oauthstore.ToDomain, Subject: sample.Domain, By: "setup"}, now)
 	return err
+}
+
+// sealSampleSecrets sets the sample tenant's secrets where they are missing, as an
+// admin would. Both processes start for the first time here, for their identities.
+func sealSampleSecrets(ctx context.Context, cfg config.Config, pool *pgxpool.Pool) error {
+	own, err := openVault(cfg.APIIdentity, identityFile(cfg, vault.API))
+	if err != nil {
+		return err
+	}
+	if err := settleIdentity(ctx, pool, vault.API, own); err != nil {
+		return err
+	}
+	if err := publishWorker(ctx, cfg); err != nil {
+		return err
+	}
+	secrets := secret.New(pool, vault.API, own)
+	setup := &policies.Principal{Kind: policies.System, ID: "setup", Name: "setup", Via: policies.ViaSystem}
+	for name, value := range map[secret.Name]string{secret.AppClient: sample.AppSecret, secret.ScannerClient: sample.ScannerSecret} {
+		if set, err := secrets.IsSet(ctx, name); err != nil || set {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := secrets.Set(ctx, setup, name, value, time.Time{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func publishWorker(ctx context.Context, cfg config.Config) error {
+	pool, err := postgres.Open(ctx, cfg.DatabaseWorker, postgres.Worker)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	identity, err := openVault(cfg.WorkerIdentity, identityFile(cfg, vault.Worker))
+	if err != nil {
+		return err
+	}
+	return settleIdentity(ctx, pool, vault.Worker, identity)
 }
 
 // FillSample returns when there is something to see: the first sync is done, and

@@ -12,6 +12,7 @@ import (
 	"github.com/pbmb/pbmb/internal/requestid"
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge"
+	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/signin"
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
@@ -27,16 +28,14 @@ type providers struct {
 	cfg     config.Config
 	people  *oauthstore.Store
 	vault   *vault.Vault
-	secrets oauthstore.SealedSecrets
+	secrets *secret.Store
 	signIn  *signin.Handler
 	now     func() time.Time
+	log     *slog.Logger
 }
 
-func newProviders(cfg config.Config, site protocol.Site, people *oauthstore.Store, identity *vault.Vault, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), passkeys bool, now func() time.Time, log *slog.Logger) *providers {
-	p := &providers{
-		cfg: cfg, people: people, vault: identity, now: now,
-		secrets: oauthstore.SealedSecrets{Vault: identity, Recipient: string(identity.Recipient())},
-	}
+func newProviders(cfg config.Config, site protocol.Site, people *oauthstore.Store, identity *vault.Vault, secrets *secret.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), passkeys bool, now func() time.Time, log *slog.Logger) *providers {
+	p := &providers{cfg: cfg, people: people, vault: identity, secrets: secrets, now: now, log: log}
 	c := signin.Config{
 		Site: site, Store: people, Groups: clients.graph, Passkeys: passkeys, Now: now, Log: log,
 		Address:   func(r *http.Request) string { return web.ClientAddress(r.Context()) },
@@ -65,23 +64,40 @@ func providerClient(cfg config.Config, p signin.Provider, microsoft *http.Client
 	})
 }
 
-func (p *providers) microsoft() (signin.Provider, bool) {
-	return signin.NewMicrosoft(p.cfg.Authority, p.cfg.TenantID, p.cfg.ClientID, func(context.Context) (string, error) {
-		return p.cfg.ClientSecret, nil
-	}), p.cfg.ClientID != "" && p.cfg.ClientSecret != ""
+// microsoft is usable where its registration is known and its secret can be opened.
+func (p *providers) microsoft(ctx context.Context) (m signin.Provider, ok bool, err error) {
+	m = signin.NewMicrosoft(p.cfg.Authority, p.cfg.TenantID, p.cfg.ClientID, func(ctx context.Context) (string, error) {
+		return p.secrets.Open(ctx, secret.AppClient)
+	})
+	if p.cfg.ClientID == "" {
+		return m, false, nil
+	}
+	_, err = m.Secret(ctx)
+	switch {
+	case errors.Is(err, secret.ErrNotSet):
+		return m, false, nil
+	case errors.Is(err, vault.ErrNotReader):
+		p.log.ErrorContext(ctx, "the app registration's secret cannot be opened: set it again", "error", err)
+		return m, false, nil
+	}
+	return m, err == nil, err
 }
 
 // configured lists the providers that are usable now.
 func (p *providers) configured(ctx context.Context) ([]signin.Provider, error) {
 	var list []signin.Provider
-	if m, ok := p.microsoft(); ok {
+	m, ok, err := p.microsoft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
 		list = append(list, m)
 	}
 	added, err := p.people.Providers(ctx)
 	for _, a := range added {
 		list = append(list, signin.Provider{
 			ID: a.ID, Kind: signin.Kind(a.Kind), Name: a.Name, Issuer: a.Issuer, ClientID: a.ClientID,
-			Secret: func(ctx context.Context) (string, error) { return p.secrets.Open(ctx, p.people, a.ID) },
+			Secret: func(ctx context.Context) (string, error) { return p.secrets.Open(ctx, secret.OfProvider(a.ID)) },
 		})
 	}
 	return list, err
@@ -90,7 +106,11 @@ func (p *providers) configured(ctx context.Context) ([]signin.Provider, error) {
 // List is for the operations on providers.
 func (p *providers) List(ctx context.Context) ([]provider.Provider, error) {
 	var list []provider.Provider
-	if m, ok := p.microsoft(); ok {
+	m, ok, err := p.microsoft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
 		list = append(list, provider.Provider{
 			ID: m.ID, Kind: string(m.Kind), Name: m.Name, Issuer: m.Issuer, ClientID: m.ClientID, Callback: p.signIn.Site.URL(m.Callback()), Fixed: true,
 		})
@@ -125,7 +145,7 @@ func (p *providers) Test(ctx context.Context, by *policies.Principal, candidate 
 
 // Add adds the provider of a test that succeeded.
 func (p *providers) Add(ctx context.Context, by *policies.Principal, trialID string) (provider.Provider, error) {
-	added, err := p.people.AddProvider(ctx, by, trialID, p.secrets, p.vault.Open, p.now())
+	added, err := p.people.AddProvider(ctx, by, trialID, oauthstore.SealedSecrets{Store: p.secrets}, p.vault.Open, p.now())
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = knowledge.ErrNotFound
 	}
@@ -134,7 +154,7 @@ func (p *providers) Add(ctx context.Context, by *policies.Principal, trialID str
 
 // Remove takes a provider away.
 func (p *providers) Remove(ctx context.Context, by *policies.Principal, id string) (provider.Provider, error) {
-	gone, err := p.people.RemoveProvider(ctx, by, id, p.secrets)
+	gone, err := p.people.RemoveProvider(ctx, by, id, oauthstore.SealedSecrets{Store: p.secrets})
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = knowledge.ErrNotFound
 	}

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,6 +10,7 @@ import (
 	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/vault"
+	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/sync/entra"
@@ -39,13 +39,14 @@ func Worker(ctx context.Context, cfg config.Config, log *slog.Logger) (p *Worker
 			pool.Close()
 		}
 	}()
-	identity, err := openVault(cfg.WorkerIdentity, filepath.Join(cfg.IdentityFolder, "worker"))
+	identity, err := openVault(cfg.WorkerIdentity, identityFile(cfg, vault.Worker))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := identity.Publish(ctx, pool, vault.Worker); err != nil {
+	if err := settleIdentity(ctx, pool, vault.Worker, identity); err != nil {
 		return nil, err
 	}
+	secrets := secret.New(pool, vault.Worker, identity)
 	check := func(ctx context.Context) error { return checkWorkerBinding(ctx, pool, cfg) }
 	if err := check(ctx); err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func Worker(ctx context.Context, cfg config.Config, log *slog.Logger) (p *Worker
 	}
 	app := entra.New(cfg.Authority, cfg.TenantID, entra.Registration{
 		ClientID: cfg.ScannerClientID,
-		Secret:   func(context.Context) (string, error) { return cfg.ScannerClientSecret, nil },
+		Secret:   func(ctx context.Context) (string, error) { return secrets.Open(ctx, secret.ScannerClient) },
 	}, h, time.Now)
 	scanner := &scan.Scanner{
 		Source: powerbi.New(cfg.APIURL, h), Mirror: mirror.New(pool), Log: log, Wait: scan.Sleep,

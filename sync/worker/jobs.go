@@ -55,6 +55,16 @@ func (ReadModelsArgs) Kind() string { return "read_models" }
 // InsertOpts has the job wait in the api's queue, once.
 func (ReadModelsArgs) InsertOpts() river.InsertOpts { return once(QueueAPI, 5) }
 
+// RekeyTokensArgs are those of a job that seals people's tokens for the api's newest
+// identity.
+type RekeyTokensArgs struct{}
+
+// Kind is the job's name.
+func (RekeyTokensArgs) Kind() string { return "rekey_tokens" }
+
+// InsertOpts has the job wait in the api's queue, once.
+func (RekeyTokensArgs) InsertOpts() river.InsertOpts { return once(QueueAPI, 5) }
+
 // once lets a job be queued only while no equal one has yet to end.
 func once(q Queue, attempts int) river.InsertOpts {
 	return river.InsertOpts{

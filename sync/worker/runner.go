@@ -127,6 +127,20 @@ func (r *Runner) Queue(ctx context.Context, jobs ...river.JobArgs) error {
 	return nil
 }
 
+// QueueIn queues jobs as a part of tx, for a process that runs none.
+func QueueIn(ctx context.Context, tx pgx.Tx, jobs ...river.JobArgs) error {
+	client, err := river.NewClient(riverpgxv5.New(nil), &river.Config{})
+	if err != nil {
+		return fmt.Errorf("queuing jobs: %w", err)
+	}
+	for _, args := range jobs {
+		if _, err := client.InsertTx(ctx, tx, args, nil); err != nil {
+			return fmt.Errorf("queuing the job %s: %w", args.Kind(), postgres.Translate(err))
+		}
+	}
+	return nil
+}
+
 // logged writes failed jobs to our log. River keeps their errors with the job.
 type logged struct{ log *slog.Logger }
 

@@ -27,6 +27,14 @@ func (m models) ReadAsAnybody(_ context.Context, datasetID string) error {
 	return nil
 }
 
+// rekeyed records that tokens were resealed.
+type rekeyed chan struct{}
+
+func (r rekeyed) RekeyTokens(context.Context) error {
+	r <- struct{}{}
+	return nil
+}
+
 // The worker's start syncs the tenant and cleans up, and the api is asked to read
 // what changed.
 //
@@ -76,7 +84,7 @@ func TestTheFirstSyncAndWhatFollows(t *testing.T) {
 	}
 
 	read := models(make(chan string, 100))
-	api, err := worker.NewAPI(db.API(), read, relationship.New(db.API()), nil, log)
+	api, err := worker.NewAPI(db.API(), read, relationship.New(db.API()), rekeyed(make(chan struct{}, 10)), nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,23 @@ type InUse interface {
 	InUse(ctx context.Context, queriedSince, notReadSince time.Time) ([]string, error)
 }
 
+// ErrStaleIdentity is returned by a [Rekeyer] whose process has not restarted since
+// its identity was rotated.
+var ErrStaleIdentity = errors.New("this process has not restarted since its identity was rotated")
+
+// A Rekeyer seals people's tokens anew.
+type Rekeyer interface {
+	// RekeyTokens seals every token for the identity that this process holds in
+	// memory, which must be the one that is published, or returns [ErrStaleIdentity].
+	RekeyTokens(context.Context) error
+}
+
+// staleWait is after how long a process that is newer may take up what one that has
+// not restarted refused.
+const staleWait = 10 * time.Second
+
 // NewAPI returns the runner of the api process. pool is of the role api_rw.
-func NewAPI(pool *pgxpool.Pool, models Models, used InUse, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
+func NewAPI(pool *pgxpool.Pool, models Models, used InUse, rekeyer Rekeyer, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
 	reg := NewRegistry()
 	var r *Runner
 	err := errors.Join(
@@ -93,10 +108,21 @@ func NewAPI(pool *pgxpool.Pool, models Models, used InUse, check func(context.Co
 			}
 			return r.Queue(ctx, jobs...)
 		}),
+		Register(reg, QueueAPI, func(ctx context.Context, _ RekeyTokensArgs) error {
+			err := rekeyer.RekeyTokens(ctx)
+			if errors.Is(err, ErrStaleIdentity) {
+				log.WarnContext(ctx, "the api's identity was rotated: restart the api")
+				return river.JobSnooze(staleWait)
+			}
+			return err
+		}),
 	)
 	if err != nil {
 		return nil, err
 	}
-	r, err = NewRunner(Options{Queue: QueueAPI, Pool: pool, Registry: reg, Log: log, Check: check})
+	r, err = NewRunner(Options{
+		Queue: QueueAPI, Pool: pool, Registry: reg, Log: log, Check: check,
+		First: []river.JobArgs{RekeyTokensArgs{}},
+	})
 	return r, err
 }

@@ -3,6 +3,8 @@
 package catalogue
 
 import (
+	"time"
+
 	"github.com/pbmb/pbmb/tools/admin"
 	"github.com/pbmb/pbmb/tools/column"
 	"github.com/pbmb/pbmb/tools/dataset"
@@ -13,8 +15,10 @@ import (
 	"github.com/pbmb/pbmb/tools/provider"
 	"github.com/pbmb/pbmb/tools/query"
 	"github.com/pbmb/pbmb/tools/search"
+	"github.com/pbmb/pbmb/tools/secret"
 	"github.com/pbmb/pbmb/tools/serviceaccount"
 	"github.com/pbmb/pbmb/tools/setting"
+	"github.com/pbmb/pbmb/tools/status"
 )
 
 // Stores is what the operations stand on. A zero value will do where they are
@@ -32,7 +36,13 @@ type Stores struct {
 	Roles     admin.Roles
 	Settings  setting.Store
 	Accounts  serviceaccount.Accounts
+	Secrets   secret.Store
 	Providers provider.Store
+	Status    status.Store
+
+	Deployment string // its name
+	Version    string // of the program
+	Now        func() time.Time
 }
 
 // All returns every operation.
@@ -50,6 +60,8 @@ func All(s Stores) []*operation.Def {
 		setting.Operations(s.Settings),
 		serviceaccount.Operations(s.Accounts),
 		provider.Operations(s.Providers),
+		secret.Operations(s.Secrets, s.Now),
+		status.Operations(s.Status, s.Deployment, s.Version, s.Now),
 	} {
 		all = append(all, some...)
 	}

@@ -95,6 +95,17 @@ func (q *Queries) Connection(ctx context.Context, personID string) (ConnectionRo
 	return i, err
 }
 
+const countConnections = `-- name: CountConnections :one
+select count(*) from powerbi_connection where state = $1
+`
+
+func (q *Queries) CountConnections(ctx context.Context, state string) (int64, error) {
+	row := q.db.QueryRow(ctx, countConnections, state)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const dropStates = `-- name: DropStates :exec
 delete from sign_in_state where (purpose = 'connect' and session_id = $1::uuid) or expires_at <= $2
 `
@@ -201,6 +212,23 @@ func (q *Queries) LockConnection(ctx context.Context, personID string) (LockConn
 	return i, err
 }
 
+const resealTokens = `-- name: ResealTokens :exec
+update powerbi_connection set access_token = $1, refresh_token = $2
+where person_id = $3 and state = 'connected'
+`
+
+type ResealTokensParams struct {
+	AccessToken  []byte
+	RefreshToken []byte
+	PersonID     string
+}
+
+// ResealTokens changes how tokens are kept and nothing that anybody could see.
+func (q *Queries) ResealTokens(ctx context.Context, arg ResealTokensParams) error {
+	_, err := q.db.Exec(ctx, resealTokens, arg.AccessToken, arg.RefreshToken, arg.PersonID)
+	return err
+}
+
 const saveGroups = `-- name: SaveGroups :execrows
 update powerbi_connection set group_ids = $1::uuid[], groups_read_at = clock_timestamp(), changed_at = clock_timestamp()
 where person_id = $2 and state = 'connected' and connected_at = $3
@@ -285,6 +313,44 @@ func (q *Queries) SaveTokens(ctx context.Context, arg SaveTokensParams) error {
 		arg.PersonID,
 	)
 	return err
+}
+
+const sealedTokens = `-- name: SealedTokens :many
+select person_id, access_token, refresh_token from powerbi_connection
+where person_id > $1 and (access_token is not null or refresh_token is not null)
+order by person_id limit $2
+`
+
+type SealedTokensParams struct {
+	After string
+	UpTo  int32
+}
+
+type SealedTokensRow struct {
+	PersonID     string
+	AccessToken  []byte
+	RefreshToken []byte
+}
+
+// SealedTokens gives the tokens of the next people as they are stored.
+func (q *Queries) SealedTokens(ctx context.Context, arg SealedTokensParams) ([]SealedTokensRow, error) {
+	rows, err := q.db.Query(ctx, sealedTokens, arg.After, arg.UpTo)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SealedTokensRow
+	for rows.Next() {
+		var i SealedTokensRow
+		if err := rows.Scan(&i.PersonID, &i.AccessToken, &i.RefreshToken); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const takeState = `-- name: TakeState :one

@@ -70,3 +70,17 @@ select exists (
 -- not sign in with it: what it gives follows from what is read over the connection.
 -- name: ClaimIdentity :exec
 insert into person_identity (person_id, object_id) values (@person_id, @object_id);
+
+-- SealedTokens gives the tokens of the next people as they are stored.
+-- name: SealedTokens :many
+select person_id, access_token, refresh_token from powerbi_connection
+where person_id > @after and (access_token is not null or refresh_token is not null)
+order by person_id limit @up_to;
+
+-- ResealTokens changes how tokens are kept and nothing that anybody could see.
+-- name: ResealTokens :exec
+update powerbi_connection set access_token = @access_token, refresh_token = @refresh_token
+where person_id = @person_id and state = 'connected';
+
+-- name: CountConnections :one
+select count(*) from powerbi_connection where state = @state;

@@ -69,3 +69,17 @@ func (q *Queries) LockKeys(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, lockKeys)
 	return err
 }
+
+const saveSealedKey = `-- name: SaveSealedKey :exec
+update jwks set private_key = $1 where kid = $2
+`
+
+type SaveSealedKeyParams struct {
+	PrivateKey []byte
+	Kid        string
+}
+
+func (q *Queries) SaveSealedKey(ctx context.Context, arg SaveSealedKeyParams) error {
+	_, err := q.db.Exec(ctx, saveSealedKey, arg.PrivateKey, arg.Kid)
+	return err
+}

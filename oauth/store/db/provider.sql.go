@@ -40,15 +40,6 @@ func (q *Queries) ConfiguredProviders(ctx context.Context) ([][]byte, error) {
 	return items, nil
 }
 
-const deleteProviderSecret = `-- name: DeleteProviderSecret :exec
-delete from secret_ciphertext where name = $1
-`
-
-func (q *Queries) DeleteProviderSecret(ctx context.Context, name string) error {
-	_, err := q.db.Exec(ctx, deleteProviderSecret, name)
-	return err
-}
-
 const ensureProviders = `-- name: EnsureProviders :exec
 insert into setting (key, value) values ('auth.providers', '[]') on conflict (key) do nothing
 `
@@ -67,44 +58,6 @@ func (q *Queries) LockProviders(ctx context.Context) ([]byte, error) {
 	var value []byte
 	err := row.Scan(&value)
 	return value, err
-}
-
-const providerSecret = `-- name: ProviderSecret :one
-select ciphertext from secret_ciphertext where name = $1 and reader = 'api'
-`
-
-func (q *Queries) ProviderSecret(ctx context.Context, name string) ([]byte, error) {
-	row := q.db.QueryRow(ctx, providerSecret, name)
-	var ciphertext []byte
-	err := row.Scan(&ciphertext)
-	return ciphertext, err
-}
-
-const saveProviderSecret = `-- name: SaveProviderSecret :exec
-insert into secret_ciphertext (name, reader, recipient, ciphertext, last_four, set_by)
-values ($1, 'api', $2, $3, $4, $5)
-on conflict (name, reader) do update set
-  recipient = excluded.recipient, ciphertext = excluded.ciphertext, last_four = excluded.last_four,
-  set_by = excluded.set_by, set_at = now(), expires_at = null
-`
-
-type SaveProviderSecretParams struct {
-	Name       string
-	Recipient  string
-	Ciphertext []byte
-	LastFour   string
-	SetBy      string
-}
-
-func (q *Queries) SaveProviderSecret(ctx context.Context, arg SaveProviderSecretParams) error {
-	_, err := q.db.Exec(ctx, saveProviderSecret,
-		arg.Name,
-		arg.Recipient,
-		arg.Ciphertext,
-		arg.LastFour,
-		arg.SetBy,
-	)
-	return err
 }
 
 const saveProviders = `-- name: SaveProviders :exec

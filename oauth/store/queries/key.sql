@@ -7,3 +7,6 @@ insert into jwks (kid, public_key, private_key, created_at) values (@kid, @publi
 -- LockKeys lets one process make the first key while the others wait.
 -- name: LockKeys :exec
 select pg_advisory_xact_lock(5784293011);
+
+-- name: SaveSealedKey :exec
+update jwks set private_key = @private_key where kid = @kid;

@@ -17,16 +17,3 @@ select value from setting where key = 'auth.providers' for update;
 -- name: SaveProviders :exec
 update setting set value = @value, version = version + 1, changed_at = now(), changed_by = @changed_by
 where key = 'auth.providers';
-
--- name: SaveProviderSecret :exec
-insert into secret_ciphertext (name, reader, recipient, ciphertext, last_four, set_by)
-values (@name, 'api', @recipient, @ciphertext, @last_four, @set_by)
-on conflict (name, reader) do update set
-  recipient = excluded.recipient, ciphertext = excluded.ciphertext, last_four = excluded.last_four,
-  set_by = excluded.set_by, set_at = now(), expires_at = null;
-
--- name: DeleteProviderSecret :exec
-delete from secret_ciphertext where name = @name;
-
--- name: ProviderSecret :one
-select ciphertext from secret_ciphertext where name = @name and reader = 'api';

@@ -148,6 +148,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the secrets
+         * @description Lists every secret of the deployment, those that nobody has set included: who can open it, who set it, when it ends. Nothing returns a value.
+         */
+        get: operations["list_secrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set a secret
+         * @description Sets a secret or replaces it, sealed for the processes that read it and for nobody else. It counts from its next use on, and cannot be read back.
+         */
+        put: operations["set_secret"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/service-accounts": {
         parameters: {
             query?: never;
@@ -386,6 +426,26 @@ export interface paths {
          * @description Starts a sign-in through a provider that is not added yet. Follow the address in the same browser: it comes back to this deployment, and once the sign-in has succeeded the provider can be added within the hour.
          */
         post: operations["test_sign_in_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See how the deployment stands
+         * @description Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention.
+         */
+        get: operations["get_status"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1187,6 +1247,48 @@ export interface components {
             /** @description What was left out of this answer, and how to get it */
             note?: string;
         };
+        SecretItem: {
+            /** @description What it is */
+            about: string;
+            /** @description missing, readable, or unreadable where a reader's identity is another than it was sealed for */
+            check: string;
+            /**
+             * Format: date-time
+             * @description When it ends, where that is known
+             */
+            expires_at?: string;
+            /** @description Its last four characters, of one with at least 16 */
+            last_four?: string;
+            /** @description Its name */
+            name: string;
+            /** @description The processes that can open it: api, worker */
+            readers: string[];
+            /**
+             * Format: date-time
+             * @description When
+             */
+            set_at?: string;
+            /** @description Who set it */
+            set_by?: string;
+        };
+        SecretItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["SecretItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
         ServiceaccountCreateKeyOutput: {
             /**
              * Format: date-time
@@ -1359,6 +1461,50 @@ export interface components {
              * @description All items that you can see
              */
             total: number;
+        };
+        StatusOutput: {
+            /**
+             * Format: int64
+             * @description People whose Power BI connection has to be made again
+             */
+            connections_to_remake: number;
+            /** @description Its name */
+            deployment: string;
+            /** @description The last sync of everything */
+            full_sync: components["schemas"]["StatusSyncItem"];
+            /** @description The last sync of what changed */
+            incremental_sync: components["schemas"]["StatusSyncItem"];
+            /** @description The secrets whose end is known */
+            secrets: components["schemas"]["StatusSecretItem"][];
+            /** @description Version of the program */
+            version: string;
+            /** @description What needs attention, the worst first */
+            warnings: string[];
+        };
+        StatusSecretItem: {
+            /**
+             * Format: date-time
+             * @description When it ends
+             */
+            expires_at: string;
+            /** @description none, warn from 30 days before the end, urgent from 7, or expired */
+            expiry: string;
+            /** @description Name of the secret */
+            name: string;
+        };
+        StatusSyncItem: {
+            /**
+             * Format: date-time
+             * @description When it ended
+             */
+            ended_at?: string;
+            /**
+             * Format: date-time
+             * @description When it started
+             */
+            started_at?: string;
+            /** @description none, running, succeeded or failed */
+            state: string;
         };
     };
     responses: never;
@@ -1682,6 +1828,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminRoleItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_secrets: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    set_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the secret, from the list; sign_in.<key>.client_secret for a sign-in provider */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description When it ends, as Entra says of a client secret; 30 days before that the status warns
+                     * @example 2027-06-30T00:00:00Z
+                     */
+                    expires_at?: string;
+                    /** @description The value */
+                    value: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretItem"];
                 };
             };
             /** @description Refused or failed */
@@ -2347,6 +2572,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProviderTestOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    get_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatusOutput"];
                 };
             };
             /** @description Refused or failed */
