@@ -7,11 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
-// retiredSuffix comes between the name of an identity's file and what tells the
-// retired ones apart.
-const retiredSuffix = ".retired-"
+const (
+	nextSuffix = ".next" // of a new identity, before it takes the old one's place
+
+	// retiredSuffix comes between the name of an identity's file and what tells the
+	// retired ones apart.
+	retiredSuffix = ".retired-"
+)
 
 // Rotate puts a new identity into the file at path and keeps the old one beside
 // it, since what is sealed for it is resealed afterwards and a running process
@@ -25,27 +30,69 @@ func Rotate(path string) (*Vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := path + ".next"
-	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("rotating the identity: %w", err)
-	}
-	if err := createFile(path, next); err != nil {
-		return nil, fmt.Errorf("rotating the identity: %w", err)
-	}
-	recipient := string(old.Recipient())
-	if err := os.Link(path, path+retiredSuffix+recipient[len(recipient)-12:]); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("rotating the identity: %w", err)
-	}
-	if err := syncFolder(path); err != nil {
-		return nil, fmt.Errorf("rotating the identity: %w", err)
-	}
-	if err := os.Rename(next, path); err != nil {
-		return nil, fmt.Errorf("rotating the identity: %w", err)
-	}
-	if err := syncFolder(path); err != nil {
-		return nil, fmt.Errorf("rotating the identity: %w", err)
+	if err := replaceFile(path, old.Recipient()); err != nil {
+		return nil, fmt.Errorf("rotating the identity in %s: %w", path, err)
 	}
 	return FromFile(path)
+}
+
+func replaceFile(path string, old Recipient) error {
+	if err := removeUnfinished(path); err != nil {
+		return err
+	}
+	next := path + nextSuffix
+	if err := createFile(path, next); err != nil {
+		return err
+	}
+	if err := giveTo(next, path); err != nil {
+		return err
+	}
+	retired := path + retiredSuffix + string(old[len(old)-12:])
+	if err := os.Link(path, retired); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := syncFolder(path); err != nil {
+		return err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return err
+	}
+	return syncFolder(path)
+}
+
+// removeUnfinished removes what a rotation left that was killed before anything was
+// sealed for its new identity.
+func removeUnfinished(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != filepath.Base(path)+nextSuffix && !strings.HasPrefix(e.Name(), unfinished(path)) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(path), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveTo makes whoever owns the file at like the owner of file: an operator may
+// rotate as root what a process reads that is not.
+func giveTo(file, like string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(like)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	return os.Chown(file, int(owner.Uid), int(owner.Gid))
 }
 
 // Retired returns the identities that the vault only opens with.

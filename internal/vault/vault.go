@@ -138,7 +138,7 @@ func createFile(path, as string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".identity-*")
+	f, err := os.CreateTemp(filepath.Dir(path), unfinished(path)+"*")
 	if err != nil {
 		return err
 	}
@@ -158,6 +158,9 @@ func createFile(path, as string) error {
 	}
 	return syncFolder(path)
 }
+
+// unfinished is how the names of files start that are to become an identity.
+func unfinished(path string) string { return "." + filepath.Base(path) + "-" }
 
 // syncFolder makes the names in the folder of path outlive a failure of the machine.
 func syncFolder(path string) error {

@@ -11,8 +11,6 @@ import (
 	"github.com/pbmb/pbmb/server/config"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
-
 // TENANT-07 TENANT-10 TENANT-11: the api and the worker refuse the same databases.
 func TestBinding(t *testing.T) {
 	const own, other = "5a3b1c00-7e57-4000-8000-0000000c0de5", "6b1f0f3e-6f0c-4f5a-9b0e-1d2c3b4a5960"
