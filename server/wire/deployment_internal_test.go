@@ -1,0 +1,259 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/oauth2"
+
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
+	"github.com/pbmb/pbmb/oauth/authorize"
+	"github.com/pbmb/pbmb/oauth/consent"
+	"github.com/pbmb/pbmb/oauth/register"
+	"github.com/pbmb/pbmb/oauth/session"
+	"github.com/pbmb/pbmb/oauth/token"
+	"github.com/pbmb/pbmb/policies/cerbos/cerbostest"
+	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/sync/sample"
+)
+
+// A deployment is the whole product over the sample tenant, on a database that the
+// test can look into.
+type deployment struct {
+	*testing.T
+	db     *postgrestest.Database
+	cfg    config.Config
+	tenant *sample.Tenant
+
+	mu     sync.Mutex
+	log    bytes.Buffer
+	issued []string // every token that the tenant has given to anybody
+}
+
+func (d *deployment) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.log.Write(p)
+}
+
+// newDeployment starts it and returns when everybody's account is connected and the
+// first sync is done.
+func newDeployment(t *testing.T) *deployment {
+	t.Helper()
+	d := &deployment{T: t, db: postgrestest.New(t)}
+	log := slog.New(slog.NewTextHandler(d, nil))
+	var err error
+	if d.tenant, err = sample.New(sample.Config{Log: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	microsoft := httptest.NewServer(d.recorded(d.tenant.Handler()))
+	t.Cleanup(microsoft.Close)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.cfg = config.Config{
+		Environment: config.Test, PublicBaseURL: fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port),
+		Deployment: "a deployment", AuthSecret: strings.Repeat("planted-auth-secret", 2), IdentityFolder: t.TempDir(),
+		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t),
+		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
+		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
+		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, AllowDevSignIn: true,
+	}
+	if err := SetUpSample(t.Context(), d.cfg); err != nil {
+		t.Fatal(err)
+	}
+	api, err := API(t.Context(), d.cfg, listener, KnownInSample(d.tenant), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := Worker(t.Context(), d.cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		for line := range strings.Lines(d.log.String()) {
+			if t.Failed() && !strings.Contains(line, "level=INFO") {
+				t.Log(line)
+			}
+		}
+	})
+	for _, p := range []interface{ Run(context.Context) error }{api, worker} {
+		running.Go(func() {
+			if err := p.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if _, err := FillSample(t.Context(), d.cfg, d.tenant); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// recorded keeps the tokens that answers of the tenant's token endpoint carry.
+func (d *deployment) recorded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/token") {
+			h.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, r)
+		var tokens map[string]any
+		if json.Unmarshal(answer.Body.Bytes(), &tokens) == nil { // a refusal has none
+			d.mu.Lock()
+			for _, name := range []string{"access_token", "refresh_token", "id_token"} {
+				if text, ok := tokens[name].(string); ok {
+					d.issued = append(d.issued, text)
+				}
+			}
+			d.mu.Unlock()
+		}
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes()) // the client may have gone
+	})
+}
+
+// A browser is a person's, signed in.
+type browser struct {
+	*deployment
+	cookie string
+}
+
+func (d *deployment) signIn(email string) *browser {
+	d.Helper()
+	b := &browser{deployment: d}
+	body, err := json.Marshal(map[string]string{"email": email})
+	if err != nil {
+		d.Fatal(err)
+	}
+	answer := b.send(http.MethodPost, "/api/auth/dev-sign-in", string(body), nil)
+	for _, c := range answer.cookies {
+		if c.Name == session.Cookie {
+			b.cookie = c.Value
+		}
+	}
+	if b.cookie == "" {
+		d.Fatalf("signing in answered %d %s", answer.status, answer.body)
+	}
+	return b
+}
+
+type answer struct {
+	status  int
+	header  http.Header
+	cookies []*http.Cookie
+	body    string
+}
+
+// send makes a request with the session's cookie and waits where there were too many.
+func (b *browser) send(method, path, body string, header map[string]string) answer {
+	b.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for {
+		r, err := http.NewRequestWithContext(b.Context(), method, b.cfg.PublicBaseURL+path, strings.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Header.Set("Origin", b.cfg.PublicBaseURL)
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		if b.cookie != "" {
+			r.AddCookie(&http.Cookie{Name: session.Cookie, Value: b.cookie})
+		}
+		for name, value := range header {
+			r.Header.Set(name, value)
+		}
+		response, err := client.Do(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if response.StatusCode == http.StatusTooManyRequests {
+			// The counts are the database's: without them there is nothing to wait for.
+			b.db.Exec("delete from request_rate")
+			continue
+		}
+		return answer{response.StatusCode, response.Header, response.Cookies(), string(text)}
+	}
+}
+
+func (a answer) field(name string) string {
+	var fields map[string]any
+	_ = json.Unmarshal([]byte(a.body), &fields) // what is no JSON has no fields
+	text, _ := fields[name].(string)
+	return text
+}
+
+// A grant is what a client got by a person's consent.
+type grant struct{ code, verifier, access, refresh string }
+
+// letIn takes a client for the connector through registration and consent.
+func (b *browser) letIn() grant {
+	b.Helper()
+	const redirect = "http://localhost/callback"
+	client := b.send(http.MethodPost, register.Path, `{"client_name":"A client","redirect_uris":["`+redirect+`"]}`, nil).field("client_id")
+	g := grant{verifier: oauth2.GenerateVerifier()}
+	query := url.Values{
+		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "scope": {"mcp offline_access"}, "state": {"s"},
+		"code_challenge": {oauth2.S256ChallengeFromVerifier(g.verifier)}, "code_challenge_method": {"S256"},
+		"resource": {b.cfg.PublicBaseURL + "/api/mcp"},
+	}
+	screen, err := url.Parse(b.send(http.MethodGet, authorize.Path+"?"+query.Encode(), "", nil).header.Get("Location"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	body, err := json.Marshal(map[string]any{"query": screen.RawQuery, "allow": true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	back, err := url.Parse(b.send(http.MethodPost, consent.Path, string(body), nil).field("redirect_to"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	g.code = back.Query().Get("code")
+	tokens := b.send(http.MethodPost, token.Path, url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {client}, "code": {g.code}, "redirect_uri": {redirect}, "code_verifier": {g.verifier},
+	}.Encode(), map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+	if g.access, g.refresh = tokens.field("access_token"), tokens.field("refresh_token"); g.access == "" || g.refresh == "" {
+		b.Fatalf("the token endpoint answered %d %s", tokens.status, tokens.body)
+	}
+	return g
+}
+
+// rpc calls a method of the connector.
+func (b *browser) rpc(access, method string, params any) answer {
+	b.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return (&browser{deployment: b.deployment}).send(http.MethodPost, "/api/mcp", string(body), map[string]string{
+		"Authorization": "Bearer " + access, "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-06-18",
+	})
+}
