@@ -16,8 +16,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge/secret"
+	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/sync/sample"
 	"github.com/pbmb/pbmb/tools/catalogue"
 	"github.com/pbmb/pbmb/tools/operation"
@@ -461,4 +464,28 @@ func (d *deployment) dump() (rows map[string]string, bytea map[string][]byte) {
 		}
 	}
 	return rows, bytea
+}
+
+// The demo seals the sample tenant's secrets as an admin's are sealed, on its first
+// start alone.
+//
+// SECRET-08, SECRET-09
+func TestSampleSecretsAreSealedOnce(t *testing.T) {
+	t.Parallel()
+	d := &deployment{T: t, db: postgrestest.New(t)}
+	d.cfg = config.Config{
+		IdentityFolder: t.TempDir(), DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker),
+		TenantID: sample.TenantID, Authority: "http://localhost:8090/login",
+	}
+	for range 2 {
+		if err := SetUpSample(t.Context(), d.cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var rows, audited string
+	d.db.QueryRow("select string_agg(name || ' for ' || reader || ' by ' || set_by, ', ' order by name) from secret_ciphertext", nil, &rows)
+	d.db.QueryRow("select string_agg(element || ' ' || principal_id, ', ' order by element) from audit_event where action = 'set_secret'", nil, &audited)
+	if rows != "powerbi.client_secret for api by setup, scanner.client_secret for worker by setup" || audited != "powerbi.client_secret setup, scanner.client_secret setup" {
+		t.Errorf("sealed %q, audited %q", rows, audited)
+	}
 }
