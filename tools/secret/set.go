@@ -40,7 +40,7 @@ func Set(s Store, now func() time.Time) *operation.Def {
 
 // SetInput is the input of [Set].
 type SetInput struct {
-	Name string `json:"name" doc:"Name of the secret, from the list; sign_in.<key>.client_secret for a sign-in provider" minLength:"1" maxLength:"100" example:"scanner.client_secret"`
+	Name string `json:"name" doc:"Name of the secret, from the list; sign_in.<key>.client_secret for a sign-in provider" minLength:"1" maxLength:"100" pattern:"^[a-z0-9_-]+(\\.[a-z0-9_-]+)+$" patternDescription:"the name of a secret" example:"scanner.client_secret"`
 	// A field that is only written is prompted for, and is no argument of a command line.
 	Value     string    `json:"value" doc:"The value" writeOnly:"true" minLength:"1" maxLength:"4096"`
 	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"When it ends, as Entra says of a client secret; 30 days before that the status warns" example:"2027-06-30T00:00:00Z"`

@@ -40,6 +40,9 @@ type Runner interface {
 
 	// Input is what is read where an argument is "-".
 	Input() io.Reader
+
+	// Secret asks for a value at the terminal, without showing it.
+	Secret(ctx context.Context, what string) (string, error)
 }
 
 // New returns the commands of all operations that REST serves to programs, below
@@ -131,6 +134,7 @@ func newCommand(d *operation.Def, word string, args []argument, run Runner) *cob
 	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Title, Long: long(d, args)}
 	c.Args = func(_ *cobra.Command, given []string) error { return checkArgs(c, d, args, given) }
 	flags := newFlags(c, d, args)
+	hidden := newHidden(c, d, args)
 	run.Flags(c)
 	c.RunE = func(c *cobra.Command, given []string) error {
 		input, err := flags.values(run.Input())
@@ -143,6 +147,11 @@ func newCommand(d *operation.Def, word string, args []argument, run Runner) *cob
 				value = strings.Join(given[i:], " ")
 			}
 			if input[a.name], err = convert(d.Input.Properties[a.name], "<"+flagName(a.name)+">", value, run.Input()); err != nil {
+				return err
+			}
+		}
+		if hidden != nil {
+			if input[hidden.field], err = hidden.read(c, run); err != nil {
 				return err
 			}
 		}

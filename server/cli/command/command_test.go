@@ -37,6 +37,8 @@ type runner struct {
 func (r *runner) Flags(c *cobra.Command) { c.Flags().StringP("output", "o", "", "how to print") }
 func (r *runner) Input() io.Reader       { return strings.NewReader(r.input) }
 
+func (r *runner) Secret(context.Context, string) (string, error) { return r.input, nil }
+
 func (r *runner) Call(_ context.Context, _ *cobra.Command, method, path string, query url.Values, body any) (json.RawMessage, error) {
 	s := sent{Method: method, Path: path, Query: query}
 	if body != nil {

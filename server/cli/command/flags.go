@@ -27,7 +27,7 @@ type flags struct {
 func newFlags(c *cobra.Command, d *operation.Def, args []argument) *flags {
 	f := &flags{set: c.Flags(), schema: d.Input, texts: map[string]*string{}, lists: map[string]*[]string{}}
 	for _, field := range slices.Sorted(maps.Keys(d.Input.Properties)) {
-		if slices.ContainsFunc(args, func(a argument) bool { return a.name == field }) {
+		if d.Input.Properties[field].WriteOnly || slices.ContainsFunc(args, func(a argument) bool { return a.name == field }) {
 			continue
 		}
 		f.fields = append(f.fields, field)

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -64,6 +65,40 @@ func formats() string {
 
 // Input implements [command.Runner].
 func (p *CLI) Input() io.Reader { return p.In }
+
+// Secret implements [command.Runner].
+func (p *CLI) Secret(ctx context.Context, what string) (string, error) {
+	file, isFile := p.In.(*os.File)
+	if !isFile || !term.IsTerminal(int(file.Fd())) {
+		return "", &command.UsageError{Err: errors.New("there is no terminal to ask at: pass the value to --stdin")}
+	}
+	before, err := term.GetState(int(file.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("asking at the terminal: %w", err)
+	}
+	fmt.Fprintf(p.ErrOut, "%s (it is not shown): ", what)
+	defer fmt.Fprintln(p.ErrOut) // the person's own line break is not shown either
+	type typed struct {
+		line []byte
+		err  error
+	}
+	done := make(chan typed, 1)
+	go func() {
+		line, err := term.ReadPassword(int(file.Fd()))
+		done <- typed{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		// The reader goes on until the process ends, which must leave the terminal as it was.
+		_ = term.Restore(int(file.Fd()), before)
+		return "", ctx.Err()
+	case t := <-done:
+		if t.err != nil {
+			return "", fmt.Errorf("asking at the terminal: %w", t.err)
+		}
+		return string(t.line), nil
+	}
+}
 
 // Call implements [command.Runner].
 func (p *CLI) Call(ctx context.Context, c *cobra.Command, method, path string, query url.Values, body any) (json.RawMessage, error) {
