@@ -101,6 +101,19 @@ func TestSettings(t *testing.T) {
 		t.Errorf("powerbi: the viewer lists %q, the outsider %q", viewer.datasets(), outsider.datasets())
 	}
 
+	// The demo gives a role to everybody of the company's domain, whichever provider
+	// vouches for it; without that, only the setting lets the outsider in.
+	_, listed := admin.call("GET", "/api/v1/admin/roles", nil)
+	for _, item := range listed["items"].([]any) {
+		if a := item.(map[string]any); a["kind"] == "domain" {
+			if status, body := admin.call("DELETE", "/api/v1/admin/roles/"+a["id"].(string), nil); status != http.StatusOK {
+				t.Fatalf("revoking the domain's role: %d %v", status, body)
+			}
+		}
+	}
+	if status, body := outsider.call("GET", "/api/v1/me", nil); status != http.StatusOK {
+		t.Errorf("by the default role: the outsider gets %d %v", status, body)
+	}
 	set("access.default_role", "none")
 	if status, body := outsider.call("GET", "/api/v1/me", nil); status != http.StatusForbidden {
 		t.Errorf("no default role: the outsider gets %d %v", status, body)

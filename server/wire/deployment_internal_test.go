@@ -70,7 +70,7 @@ func newDeployment(t *testing.T) *deployment {
 		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t),
 		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
 		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
-		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, AllowDevSignIn: true,
+		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, GoogleIssuer: microsoft.URL + sample.GooglePath, AllowDevSignIn: true,
 	}
 	if err := SetUpSample(t.Context(), d.cfg); err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func newDeployment(t *testing.T, o options) *deployment {
 		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t, o.policies...),
 		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
 		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
-		ClientID: sample.AppID, AllowDevSignIn: true,
+		ClientID: sample.AppID, GoogleIssuer: microsoft.URL + sample.GooglePath, AllowDevSignIn: true,
 	}
 	if o.change != nil {
 		o.change(&cfg)

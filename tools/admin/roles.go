@@ -117,5 +117,5 @@ func RevokeRole(r Roles) *operation.Def {
 
 // RevokeInput is the input of [RevokeRole].
 type RevokeInput struct {
-	Assignment string `json:"assignment" doc:"Id of the assignment" format:"uuid"`
+	Assignment string `json:"assignment" doc:"Id of the assignment" format:"uuid" pattern:"^[0-9a-fA-F-]{36}$"`
 }

@@ -36,5 +36,5 @@ func Add(s Store) *operation.Def {
 
 // AddInput is the input of [Add].
 type AddInput struct {
-	Test string `json:"test" doc:"Id of the test" format:"uuid"`
+	Test string `json:"test" doc:"Id of the test" format:"uuid" pattern:"^[0-9a-fA-F-]{36}$"`
 }
