@@ -262,7 +262,7 @@ func TestKeyOfAnotherInstance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	restarted := authn.New(s.Site, s.Store, provider.New(s.Site, s.Store, keys, s.Clock.Now, nil), s.Clock.Now)
+	restarted := authn.New(s.Site, s.Store, provider.New(s.Site, s.Store, s.Documents, keys, s.Clock.Now, nil), s.Clock.Now)
 	if _, err := restarted.Bearer(t.Context(), access, protocol.ResourceMCP); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}

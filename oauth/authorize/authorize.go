@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/oauth/document"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
 	"github.com/pbmb/pbmb/oauth/session"
@@ -25,7 +26,7 @@ const Path = "/api/auth/oauth2/authorize"
 
 // A Checker checks authorization requests; see [provider.Provider].
 type Checker interface {
-	Authorization(ctx context.Context, rawQuery string) (*provider.Authorization, error)
+	Authorization(ctx context.Context, rawQuery, personID string) (*provider.Authorization, error)
 	Touch(ctx context.Context, a *provider.Authorization) error
 }
 
@@ -57,32 +58,46 @@ func (h *Handler) Routes() []protocol.Route {
 
 func (h *Handler) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	a, err := h.checker.Authorization(r.Context(), r.URL.RawQuery)
-	if redirect, ok := errors.AsType[*provider.RedirectError](err); ok {
-		http.Redirect(w, r, redirect.To, http.StatusSeeOther)
-		return
-	} else if page, ok := errors.AsType[*provider.PageError](err); ok {
-		writePage(w, http.StatusBadRequest, page.Reason)
-		return
-	} else if err != nil {
-		writePage(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
-		return
-	}
-
-	own, err := h.sessions.Session(r.Context(), store.Digest(session.Secret(r)), h.now())
-	switch {
-	case errors.Is(err, postgres.ErrNotFound):
-		http.Redirect(w, r, "/sign-in?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
-		return
-	case err == nil:
-		err = h.checker.Touch(r.Context(), a)
-	}
+	personID, err := h.signedIn(r)
 	if err != nil {
 		h.log.ErrorContext(r.Context(), "asking for consent", "error", err)
-		writePage(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
+		writeUnavailable(w)
 		return
 	}
-	http.Redirect(w, r, "/consent?"+h.signer.Sign(a.Parameters, own.PersonID), http.StatusSeeOther)
+	a, err := h.checker.Authorization(r.Context(), r.URL.RawQuery, personID)
+	redirect, isRedirect := errors.AsType[*provider.RedirectError](err)
+	refused, isPage := errors.AsType[*provider.PageError](err)
+	switch {
+	case isRedirect:
+		http.Redirect(w, r, redirect.To, http.StatusSeeOther)
+	case isPage:
+		writePage(w, http.StatusBadRequest, refused.Reason)
+	case errors.Is(err, document.ErrSignInFirst), err == nil && personID == "":
+		http.Redirect(w, r, "/sign-in?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+	case err != nil:
+		writeUnavailable(w) // the checker has logged it
+	default:
+		if err := h.checker.Touch(r.Context(), a); err != nil {
+			writeUnavailable(w)
+			return
+		}
+		http.Redirect(w, r, "/consent?"+h.signer.Sign(a.Parameters, personID), http.StatusSeeOther)
+	}
+}
+
+// signedIn is the person of the browser's session, or nobody.
+func (h *Handler) signedIn(r *http.Request) (personID string, err error) {
+	own, err := h.sessions.Session(r.Context(), store.Digest(session.Secret(r)), h.now())
+	if errors.Is(err, postgres.ErrNotFound) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	return own.PersonID, nil
+}
+
+func writeUnavailable(w http.ResponseWriter) {
+	writePage(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 }
 
 // The page is for a person whose browser was sent here by a program that got

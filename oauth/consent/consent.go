@@ -24,7 +24,7 @@ const Path = "/api/v1/oauth/consent"
 
 // Grants checks, allows and denies authorization requests; see [provider.Provider].
 type Grants interface {
-	Authorization(ctx context.Context, rawQuery string) (*provider.Authorization, error)
+	Authorization(ctx context.Context, rawQuery, personID string) (*provider.Authorization, error)
 	Allow(ctx context.Context, a *provider.Authorization, by *policies.Principal) (redirectTo string, err error)
 	Deny(a *provider.Authorization) (redirectTo string)
 }
@@ -181,7 +181,7 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request, query string) 
 		protocol.WriteProblem(w, http.StatusBadRequest, "The request is not signed, was changed or has expired. Start again from the program.")
 		return nil, nil, false
 	}
-	a, err := h.grants.Authorization(r.Context(), rawQuery)
+	a, err := h.grants.Authorization(r.Context(), rawQuery, p.ID)
 	if errors.Is(err, protocol.ErrUnavailable) {
 		h.unavailable(w, r, err)
 		return nil, nil, false

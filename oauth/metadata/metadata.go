@@ -28,6 +28,7 @@ type Server struct {
 	TokenAuthMethods      []string `json:"token_endpoint_auth_methods_supported"`
 	CodeChallengeMethods  []string `json:"code_challenge_methods_supported"`
 	IssParameter          bool     `json:"authorization_response_iss_parameter_supported"`
+	ClientDocuments       bool     `json:"client_id_metadata_document_supported"`
 }
 
 // Resource is the metadata of a protected resource. Its scopes leave out
@@ -85,6 +86,7 @@ func (h *Handler) server() Server {
 		TokenAuthMethods:     []string{"none"},
 		CodeChallengeMethods: []string{"S256"},
 		IssParameter:         true,
+		ClientDocuments:      true,
 	}
 }
 

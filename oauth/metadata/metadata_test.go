@@ -49,7 +49,7 @@ func TestServerMetadataSaysWhatIsServed(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range []string{"introspection_endpoint", "revocation_endpoint", "jwks_uri", "client_id_metadata_document_supported"} {
+	for _, key := range []string{"introspection_endpoint", "revocation_endpoint", "jwks_uri"} {
 		if _, there := m[key]; there {
 			t.Errorf("%s is advertised", key)
 		}
@@ -60,6 +60,7 @@ func TestServerMetadataSaysWhatIsServed(t *testing.T) {
 		"code_challenge_methods_supported":               `["S256"]`,
 		"response_types_supported":                       `["code"]`,
 		"authorization_response_iss_parameter_supported": `true`,
+		"client_id_metadata_document_supported":          `true`,
 	} {
 		if got, _ := json.Marshal(m[key]); string(got) != want {
 			t.Errorf("%s = %s", key, got)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/fetch"
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/internal/ratelimit"
 	"github.com/pbmb/pbmb/internal/vault"
@@ -32,6 +33,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
 	"github.com/pbmb/pbmb/oauth/device"
+	"github.com/pbmb/pbmb/oauth/document"
 	"github.com/pbmb/pbmb/oauth/metadata"
 	"github.com/pbmb/pbmb/oauth/passkey"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -68,7 +70,13 @@ type Server struct {
 	URL      string
 	Log      *Log
 	Routes   []protocol.Route
+
+	Documents *document.Reader
+	Foreign   *fetchtest.Site // at ForeignHost, where clients of others have their documents
 }
+
+// ForeignHost is the one host that is not ours.
+const ForeignHost = "agents.example"
 
 // Options differ from test to test.
 type Options struct {
@@ -76,8 +84,9 @@ type Options struct {
 	Providers    []signin.Provider
 	ProvidersNow func() []signin.Provider // in the place of Providers, where they change
 	Groups       signin.GroupReader
-	GoogleIssuer string // who plays Google
-	Unbound      bool   // leave the database without an admin and a tenant
+	GoogleIssuer string           // who plays Google
+	Unbound      bool             // leave the database without an admin and a tenant
+	Limits       document.Limiter // of how many documents are read; none where nil
 }
 
 // New starts a server. Unless it is unbound, admin@sample.example is admin and
@@ -109,11 +118,20 @@ func New(t testing.TB, opt Options) *Server {
 			t.Fatal(err)
 		}
 	}
+	if opt.Limits == nil {
+		opt.Limits = unlimited{}
+	}
+	s.Foreign = fetchtest.NewSite(t, ForeignHost)
+	untrusted, err := fetch.NewUntrusted(nil, s.Foreign.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Documents = document.New(s.Store, opt.Limits, untrusted, s.Clock.Now, log)
 	signer, err := consent.NewSigner(AuthSecret, s.Clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Provider = provider.New(s.Site, s.Store, s.Keys, s.Clock.Now, log)
+	s.Provider = provider.New(s.Site, s.Store, s.Documents, s.Keys, s.Clock.Now, log)
 	s.Authn = authn.New(s.Site, s.Store, s.Provider, s.Clock.Now)
 	passkeys, err := passkey.New(passkey.Config{
 		Site: s.Site, Deployment: "Test", Store: s.Store, Sessions: s.Authn, DevSignIn: opt.Dev != nil, Now: s.Clock.Now, Log: log,
@@ -197,6 +215,12 @@ func (s *Server) added() (list []signin.Provider) {
 		})
 	}
 	return list
+}
+
+type unlimited struct{}
+
+func (unlimited) Allow(context.Context, string, string, int) (bool, time.Duration, error) {
+	return true, 0, nil
 }
 
 func (s *Server) whoami(resource string) http.HandlerFunc {

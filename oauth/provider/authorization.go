@@ -12,6 +12,7 @@ import (
 	"github.com/ory/fosite"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/oauth/document"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/policies"
@@ -56,8 +57,10 @@ func (e *RedirectError) Error() string { return e.Cause.Error() }
 func (e *RedirectError) Unwrap() error { return e.Cause }
 
 // Authorization checks an authorization request as its query came. The error
-// is a [*PageError], a [*RedirectError] or [protocol.ErrUnavailable].
-func (p *Provider) Authorization(ctx context.Context, rawQuery string) (*Authorization, error) {
+// is a [*PageError], a [*RedirectError], [protocol.ErrUnavailable] or, where the
+// client's metadata document is needed and personID is empty, since nobody is
+// signed in, [document.ErrSignInFirst].
+func (p *Provider) Authorization(ctx context.Context, rawQuery, personID string) (*Authorization, error) {
 	if len(rawQuery) > maxQuery {
 		return nil, &PageError{"The request is too long."}
 	}
@@ -65,7 +68,7 @@ func (p *Provider) Authorization(ctx context.Context, rawQuery string) (*Authori
 	if err != nil {
 		return nil, &PageError{"The request is malformed."}
 	}
-	client, redirectURI, err := p.clientAndRedirect(ctx, all)
+	client, redirectURI, err := p.clientAndRedirect(ctx, all, personID)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +84,19 @@ func (p *Provider) Authorization(ctx context.Context, rawQuery string) (*Authori
 
 // clientAndRedirect finds out where an answer may be sent, before anything else
 // is looked at.
-func (p *Provider) clientAndRedirect(ctx context.Context, all url.Values) (*store.Client, string, error) {
+func (p *Provider) clientAndRedirect(ctx context.Context, all url.Values, personID string) (*store.Client, string, error) {
 	if len(all["client_id"]) != 1 || all.Get("client_id") == "" {
 		return nil, "", &PageError{"The request does not name its client."}
 	}
-	client, err := p.store.Client(ctx, all.Get("client_id"))
-	if errors.Is(err, postgres.ErrNotFound) {
+	client, err := p.clients.Client(ctx, all.Get("client_id"), personID)
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
 		return nil, "", &PageError{"The client is not known here. It may have to register again."}
-	} else if err != nil {
+	case errors.Is(err, document.ErrUnusable):
+		return nil, "", &PageError{"The client's metadata document could not be read, or is not in order."}
+	case errors.Is(err, document.ErrSignInFirst):
+		return nil, "", err
+	case err != nil:
 		return nil, "", p.unavailable(ctx, err)
 	}
 	if len(all["redirect_uri"]) != 1 || !protocol.MatchRedirectURI(all.Get("redirect_uri"), client.RedirectURIs) {

@@ -32,18 +32,24 @@ var GrantTypes = []string{"authorization_code", "refresh_token", DeviceGrant}
 // DeviceGrant is the grant type of a device that waits for a person (RFC 8628).
 const DeviceGrant = string(fosite.GrantTypeDeviceCode)
 
+// Clients finds who asks to be let in; see [document.Reader].
+type Clients interface {
+	Client(ctx context.Context, id, personID string) (*store.Client, error)
+}
+
 // A Provider issues codes and tokens.
 type Provider struct {
-	site   protocol.Site
-	store  *store.Store
-	fosite *fosite.Fosite
-	keys   *Keys
-	now    func() time.Time
-	log    *slog.Logger
+	site    protocol.Site
+	store   *store.Store
+	clients Clients
+	fosite  *fosite.Fosite
+	keys    *Keys
+	now     func() time.Time
+	log     *slog.Logger
 }
 
 // New composes the authorization server of a site.
-func New(site protocol.Site, st *store.Store, keys *Keys, now func() time.Time, log *slog.Logger) *Provider {
+func New(site protocol.Site, st *store.Store, clients Clients, keys *Keys, now func() time.Time, log *slog.Logger) *Provider {
 	config := &fosite.Config{
 		AccessTokenLifespan:  AccessTokenLife,
 		EnforcePKCE:          true,
@@ -86,7 +92,7 @@ func New(site protocol.Site, st *store.Store, keys *Keys, now func() time.Time, 
 	config.TokenEndpointHandlers.Append(refresh)
 	config.TokenEndpointHandlers.Append(device)
 	return &Provider{
-		site: site, store: st, fosite: fosite.NewOAuth2Provider(storage, config), keys: keys, now: now, log: log,
+		site: site, store: st, clients: clients, fosite: fosite.NewOAuth2Provider(storage, config), keys: keys, now: now, log: log,
 	}
 }
 

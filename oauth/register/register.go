@@ -8,16 +8,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"mime"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
@@ -29,7 +26,6 @@ const Path = "/api/auth/oauth2/register"
 const (
 	maxBody         = 16 << 10
 	maxRedirectURIs = 10
-	maxName         = 100 // characters (OAUTH-43)
 )
 
 // Fields that would make the server send requests to addresses of the client's
@@ -38,11 +34,12 @@ var refusedFields = []string{
 	"jwks_uri", "post_logout_redirect_uris", "backchannel_logout_uri", "backchannel_logout_session_required",
 }
 
-// What every registered client may do.
+// What every client may do that came by itself, whether it registered or has a
+// metadata document.
 var (
-	grantTypes    = []string{"authorization_code", "refresh_token"}
-	responseTypes = []string{"code"}
-	scopes        = []string{protocol.ScopeMCP, protocol.OfflineAccess}
+	GrantTypes    = []string{"authorization_code", "refresh_token"}
+	ResponseTypes = []string{"code"}
+	Scopes        = []string{protocol.ScopeMCP, protocol.OfflineAccess}
 )
 
 // Clients keeps clients.
@@ -101,7 +98,7 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request) {
 	}
 	client := &store.Client{
 		ID: "client_" + rand.Text(), Kind: store.Registered, Name: in.Name, RedirectURIs: in.RedirectURIs,
-		GrantTypes: grantTypes, Scopes: scopes, Resource: protocol.ResourceMCP, CreatedAt: h.now(),
+		GrantTypes: GrantTypes, Scopes: Scopes, Resource: protocol.ResourceMCP, CreatedAt: h.now(),
 	}
 	if err := h.clients.CreateClient(r.Context(), client); err != nil {
 		h.log.ErrorContext(r.Context(), "registering a client", "error", err)
@@ -110,7 +107,7 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request) {
 	}
 	protocol.WriteJSON(w, http.StatusCreated, response{
 		ClientID: client.ID, IssuedAt: client.CreatedAt.Unix(), Name: client.Name, RedirectURIs: client.RedirectURIs,
-		GrantTypes: grantTypes, ResponseTypes: responseTypes, Scope: protocol.ScopeMCP + " " + protocol.OfflineAccess,
+		GrantTypes: GrantTypes, ResponseTypes: ResponseTypes, Scope: strings.Join(Scopes, " "),
 		TokenAuthMethod: "none",
 	})
 }
@@ -147,7 +144,7 @@ func read(w http.ResponseWriter, r *http.Request) (*request, error) {
 }
 
 func check(in *request) error {
-	if err := CheckName(in.Name); err != nil {
+	if err := protocol.CheckName(in.Name); err != nil {
 		return invalid("The name is not taken: " + err.Error() + ".")
 	}
 	if n := len(in.RedirectURIs); n == 0 || n > maxRedirectURIs {
@@ -169,19 +166,4 @@ func check(in *request) error {
 
 func invalidRedirect(description string) error {
 	return &protocol.Error{Code: "invalid_redirect_uri", Description: description, Status: http.StatusBadRequest}
-}
-
-// CheckName says whether a client may call itself so. A name is shown to
-// people: characters that are invisible or reverse the words beside them could
-// make it say something else (OAUTH-44).
-func CheckName(name string) error {
-	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName {
-		return fmt.Errorf("it must have at most %d characters", maxName)
-	}
-	for _, r := range name {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) {
-			return errors.New("it must not hold control or formatting characters")
-		}
-	}
-	return nil
 }

@@ -43,6 +43,7 @@ type Client struct {
 	Scopes       []string
 	Resource     string // the path of the one resource that it may ask for
 	CreatedAt    time.Time
+	ChangedAt    time.Time // when a metadata document was last read
 }
 
 // Client returns [postgres.ErrNotFound] for an unknown id.
@@ -56,7 +57,7 @@ func (s *Store) Client(ctx context.Context, id string) (*Client, error) {
 	}
 	return &Client{
 		ID: c.ID, Kind: ClientKind(c.Kind), Name: c.Name, RedirectURIs: c.RedirectUris,
-		GrantTypes: c.GrantTypes, Scopes: c.Scopes, Resource: c.Resource, CreatedAt: c.CreatedAt,
+		GrantTypes: c.GrantTypes, Scopes: c.Scopes, Resource: c.Resource, CreatedAt: c.CreatedAt, ChangedAt: c.ChangedAt,
 	}, nil
 }
 
@@ -65,10 +66,7 @@ func (s *Store) Client(ctx context.Context, id string) (*Client, error) {
 func (s *Store) CreateClient(ctx context.Context, c *Client) error {
 	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
-		requested := c.CreatedAt.Add(-ConsentTime)
-		if _, err := q.PruneClients(ctx, db.PruneClientsParams{
-			UnchangedSince: c.CreatedAt.Add(-unusedClientLife), RequestedSince: &requested,
-		}); err != nil {
+		if err := prune(ctx, q, c.CreatedAt); err != nil {
 			return err
 		}
 		return q.InsertClient(ctx, db.InsertClientParams{
@@ -80,6 +78,34 @@ func (s *Store) CreateClient(ctx context.Context, c *Client) error {
 		return fmt.Errorf("creating a client: %w", err)
 	}
 	return nil
+}
+
+// SaveDocument keeps what a client's metadata document says as of c.ChangedAt,
+// and removes clients as [Store.CreateClient] does. It returns the client as it
+// is kept: one that was known before is known since then.
+func (s *Store) SaveDocument(ctx context.Context, c *Client, document []byte) (*Client, error) {
+	saved := *c
+	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) (err error) {
+		q := s.q.WithTx(tx)
+		saved.CreatedAt, err = q.SaveDocument(ctx, db.SaveDocumentParams{
+			ID: c.ID, Name: c.Name, RedirectUris: c.RedirectURIs,
+			GrantTypes: c.GrantTypes, Scopes: c.Scopes, Resource: c.Resource, Document: document, At: c.ChangedAt,
+		})
+		if err != nil {
+			return err
+		}
+		return prune(ctx, q, c.ChangedAt)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keeping a metadata document: %w", err)
+	}
+	return &saved, nil
+}
+
+func prune(ctx context.Context, q *db.Queries, at time.Time) error {
+	requested := at.Add(-ConsentTime)
+	_, err := q.PruneClients(ctx, db.PruneClientsParams{UnchangedSince: at.Add(-unusedClientLife), RequestedSince: &requested})
+	return err
 }
 
 // TouchClient notes that somebody was asked to let a client in.

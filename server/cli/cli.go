@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/server/cli/command"
 	"github.com/pbmb/pbmb/server/cli/output"
@@ -88,7 +89,7 @@ func newServer(errOut io.Writer) *cobra.Command {
 					return fmt.Errorf("listening on %s: %w", cfg.Listen, err)
 				}
 				defer listener.Close()
-				api, err := wire.API(c.Context(), cfg, listener, nil, log)
+				api, err := wire.API(c.Context(), cfg, listener, nil, fetch.Options{}, log)
 				if err != nil {
 					return err
 				}

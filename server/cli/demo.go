@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/oauth/signin"
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/server/demo"
@@ -54,7 +55,7 @@ func demoParts(log *slog.Logger) demo.Parts {
 			return wire.SetUpSample(ctx, cfg)
 		},
 		API: func(ctx context.Context, cfg config.Config, l net.Listener) (demo.Service, error) {
-			return wire.API(ctx, cfg, l, known, log)
+			return wire.API(ctx, cfg, l, known, fetch.Options{}, log)
 		},
 		Worker: func(ctx context.Context, cfg config.Config) (demo.Service, error) {
 			return wire.Worker(ctx, cfg, log)

@@ -28,6 +28,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
 	"github.com/pbmb/pbmb/oauth/device"
+	"github.com/pbmb/pbmb/oauth/document"
 	"github.com/pbmb/pbmb/oauth/metadata"
 	"github.com/pbmb/pbmb/oauth/passkey"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -61,8 +62,10 @@ type APIProcess struct {
 }
 
 // API builds the api, which will serve on listener. The dev sign-in, where it is
-// open, asks known who an email belongs to; it may be nil.
-func API(ctx context.Context, cfg config.Config, listener net.Listener, known func(email string) (signin.Known, bool), log *slog.Logger) (p *APIProcess, err error) {
+// open, asks known who an email belongs to; it may be nil. The addresses that
+// strangers choose are fetched with outside, which only tests fill: its zero
+// value is the internet.
+func API(ctx context.Context, cfg config.Config, listener net.Listener, known func(email string) (signin.Known, bool), outside fetch.Options, log *slog.Logger) (p *APIProcess, err error) {
 	if err := cfg.CheckAPI(); err != nil {
 		return nil, err
 	}
@@ -111,6 +114,10 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
+	untrusted, err := fetch.NewUntrusted(nil, outside) // no origin is trusted, so the environment means nothing
+	if err != nil {
+		return nil, err
+	}
 	addresses, err := clientaddr.New(cfg.TrustedProxy, cfg.ClientAddressHeader)
 	if err != nil {
 		return nil, err
@@ -136,7 +143,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	issuer := provider.New(site, people, keys, now, log)
+	issuer := provider.New(site, people, document.New(people, limits, untrusted, now, log), keys, now, log)
 	callers := authn.New(site, people, issuer, now)
 	signer, err := consent.NewSigner([]byte(cfg.AuthSecret), now)
 	if err != nil {

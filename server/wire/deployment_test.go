@@ -16,6 +16,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/session"
@@ -70,7 +71,7 @@ func newDeployment(t *testing.T, o options) *deployment {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	api, err := wire.API(ctx, cfg, listener, wire.KnownInSample(tenant), log)
+	api, err := wire.API(ctx, cfg, listener, wire.KnownInSample(tenant), fetch.Options{}, log)
 	if err != nil {
 		stop()
 		t.Fatal(err)

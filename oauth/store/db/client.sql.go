@@ -88,6 +88,44 @@ func (q *Queries) PruneClients(ctx context.Context, arg PruneClientsParams) (int
 	return result.RowsAffected(), nil
 }
 
+const saveDocument = `-- name: SaveDocument :one
+insert into oauth_client (id, kind, name, redirect_uris, grant_types, scopes, resource, document, created_at, changed_at)
+values ($1, 'metadata_document', $2, $3, $4, $5, $6, $7, $8, $8)
+on conflict (id) do update set
+  name = excluded.name, redirect_uris = excluded.redirect_uris, document = excluded.document, changed_at = excluded.changed_at
+where oauth_client.kind = 'metadata_document'
+returning created_at
+`
+
+type SaveDocumentParams struct {
+	ID           string
+	Name         string
+	RedirectUris []string
+	GrantTypes   []string
+	Scopes       []string
+	Resource     string
+	Document     []byte
+	At           time.Time
+}
+
+// What a metadata document says now, in place of what it said before. Since when
+// the client is known stays.
+func (q *Queries) SaveDocument(ctx context.Context, arg SaveDocumentParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, saveDocument,
+		arg.ID,
+		arg.Name,
+		arg.RedirectUris,
+		arg.GrantTypes,
+		arg.Scopes,
+		arg.Resource,
+		arg.Document,
+		arg.At,
+	)
+	var created_at time.Time
+	err := row.Scan(&created_at)
+	return created_at, err
+}
+
 const touchClient = `-- name: TouchClient :exec
 update oauth_client set authorization_requested_at = $1
 where id = $2 and (authorization_requested_at is null or authorization_requested_at < $1)

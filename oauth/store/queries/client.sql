@@ -6,6 +6,16 @@ from oauth_client where id = @id;
 insert into oauth_client (id, kind, name, redirect_uris, grant_types, scopes, resource, created_at, changed_at)
 values (@id, @kind, @name, @redirect_uris, @grant_types, @scopes, @resource, @at, @at);
 
+-- What a metadata document says now, in place of what it said before. Since when
+-- the client is known stays.
+-- name: SaveDocument :one
+insert into oauth_client (id, kind, name, redirect_uris, grant_types, scopes, resource, document, created_at, changed_at)
+values (@id, 'metadata_document', @name, @redirect_uris, @grant_types, @scopes, @resource, @document, @at, @at)
+on conflict (id) do update set
+  name = excluded.name, redirect_uris = excluded.redirect_uris, document = excluded.document, changed_at = excluded.changed_at
+where oauth_client.kind = 'metadata_document'
+returning created_at;
+
 -- Clients that nobody ever let in and that did not change for a day, except
 -- where somebody may be looking at the consent screen right now.
 -- name: PruneClients :execrows
