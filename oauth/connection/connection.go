@@ -115,6 +115,36 @@ func (c *Connections) Status(ctx context.Context, personID string) (Status, erro
 	return s, nil
 }
 
+// A Held is the status of somebody's connection.
+type Held struct {
+	Status
+	PersonID string
+	Email    string
+}
+
+// List lists the connections of all people, by email, and says how many there are.
+func (c *Connections) List(ctx context.Context, offset, limit int) (held []Held, total int, err error) {
+	q := db.New(c.pool)
+	rows, err := q.Connections(ctx, db.ConnectionsParams{Skip: int32(offset), Most: int32(limit)})
+	if err != nil {
+		return nil, 0, fmt.Errorf("listing connections: %w", postgres.Translate(err))
+	}
+	count, err := q.CountAllConnections(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("counting connections: %w", postgres.Translate(err))
+	}
+	held = make([]Held, len(rows))
+	for i, r := range rows {
+		held[i] = Held{PersonID: r.PersonID, Email: r.Email, Status: Status{
+			State: State(r.State), ObjectID: r.ObjectID, Account: r.Account, ConnectedAt: r.ConnectedAt,
+		}}
+		if r.GroupsReadAt != nil {
+			held[i].GroupsReadAt = *r.GroupsReadAt
+		}
+	}
+	return held, int(count), nil
+}
+
 // A Token is a person's access token for Power BI and whose rights it carries.
 type Token struct {
 	Access   string
@@ -356,11 +386,15 @@ func claim(ctx context.Context, q *db.Queries, personID, objectID, email string)
 
 // Disconnect ends the caller's own connection; one that has ended is no error.
 func (c *Connections) Disconnect(ctx context.Context, p *policies.Principal) error {
-	return c.end(ctx, p, p.ID, "disconnect_power_bi")
+	if err := c.end(ctx, p, p.ID, "disconnect_power_bi"); !errors.Is(err, ErrNotConnected) {
+		return err
+	}
+	return nil
 }
 
-// Revoke ends somebody's connection for an admin. A refresh that is under way is
-// waited for, so that it cannot store a token afterwards.
+// Revoke ends somebody's connection for an admin, or returns [ErrNotConnected]. A
+// refresh that is under way is waited for, so that it cannot store a token
+// afterwards.
 func (c *Connections) Revoke(ctx context.Context, admin *policies.Principal, personID string) error {
 	return c.end(ctx, admin, personID, "revoke_connection")
 }
@@ -369,7 +403,7 @@ func (c *Connections) end(ctx context.Context, by *policies.Principal, personID,
 	err := postgres.Tx(ctx, c.pool, func(tx pgx.Tx) error {
 		row, err := db.New(tx).EndConnection(ctx, db.EndConnectionParams{PersonID: personID, State: string(Disconnected)})
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
+			return ErrNotConnected
 		}
 		if err != nil {
 			return err

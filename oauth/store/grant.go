@@ -53,6 +53,7 @@ func (e *ReuseError) Error() string { return "a credential of grant " + e.GrantI
 const (
 	WhyReuse        = "reuse"
 	WhyEnded        = "ended by the person"
+	WhyEndedByAdmin = "ended by an admin"
 	WhyConsentEnded = "consent ended"
 )
 
@@ -207,9 +208,11 @@ func (s *Store) RevokeGrantsOfUsed(ctx context.Context, refreshTokens [][]byte, 
 	return nil
 }
 
-// A HeldGrant is a standing grant as its person sees it.
+// A HeldGrant is a standing grant, with the client that holds it.
 type HeldGrant struct {
 	ID         string
+	PersonID   string
+	Email      string // of the person; empty in [Store.GrantsOf], whose caller knows it
 	ClientID   string
 	ClientKind ClientKind
 	ClientName string
@@ -228,11 +231,52 @@ func (s *Store) GrantsOf(ctx context.Context, personID string) ([]HeldGrant, err
 	held := make([]HeldGrant, len(rows))
 	for i, r := range rows {
 		held[i] = HeldGrant{
-			ID: r.ID, ClientID: r.ClientID, ClientKind: ClientKind(r.ClientKind), ClientName: r.ClientName,
+			ID: r.ID, PersonID: personID, ClientID: r.ClientID, ClientKind: ClientKind(r.ClientKind), ClientName: r.ClientName,
 			Scopes: r.Scopes, Audience: r.Audience, CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt,
 		}
 	}
 	return held, nil
+}
+
+// Grants lists the standing grants of one person, by email or id, or of everybody
+// where person is empty, the newest first, and says how many there are.
+func (s *Store) Grants(ctx context.Context, person string, offset, limit int) (held []HeldGrant, total int, err error) {
+	rows, err := s.q.Grants(ctx, db.GrantsParams{Person: person, Skip: int32(offset), Most: int32(limit)})
+	if err != nil {
+		return nil, 0, fmt.Errorf("listing grants: %w", postgres.Translate(err))
+	}
+	count, err := s.q.CountGrants(ctx, person)
+	if err != nil {
+		return nil, 0, fmt.Errorf("counting grants: %w", postgres.Translate(err))
+	}
+	held = make([]HeldGrant, len(rows))
+	for i, r := range rows {
+		held[i] = HeldGrant{
+			ID: r.ID, PersonID: r.PersonID, Email: r.Email, ClientID: r.ClientID, ClientKind: ClientKind(r.ClientKind), ClientName: r.ClientName,
+			Scopes: r.Scopes, Audience: r.Audience, CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt,
+		}
+	}
+	return held, int(count), nil
+}
+
+// EndAnyGrant ends anybody's grant for an admin. An unknown or ended one is
+// [postgres.ErrNotFound].
+func (s *Store) EndAnyGrant(ctx context.Context, by *policies.Principal, grantID string, at time.Time) error {
+	why := WhyEndedByAdmin
+	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		g, err := s.q.WithTx(tx).RevokeGrant(ctx, db.RevokeGrantParams{ID: grantID, Why: &why, At: &at})
+		if err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, by, audit.Event{
+			Action: "revoke_grant", Outcome: audit.Allow, Element: g.ID, Reason: why,
+			Detail: map[string]any{"client": g.ClientID, "person": g.PersonID},
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("ending a grant: %w", err)
+	}
+	return nil
 }
 
 // EndGrant ends a grant of the caller's own. Another person's grant, like an

@@ -24,21 +24,23 @@ import (
 // Stores is what the operations stand on. A zero value will do where they are
 // only described, as in documents, commands and golden files.
 type Stores struct {
-	Me        me.Store
-	Search    search.Store
-	Datasets  dataset.Store
-	Columns   column.Store
-	Measures  measure.Store
-	Queries   query.Runner
-	PII       pii.Store
-	Views     pii.Views
-	Audit     admin.Audit
-	Roles     admin.Roles
-	Settings  setting.Store
-	Accounts  serviceaccount.Accounts
-	Secrets   secret.Store
-	Providers provider.Store
-	Status    status.Store
+	Me          me.Store
+	Search      search.Store
+	Datasets    dataset.Store
+	Columns     column.Store
+	Measures    measure.Store
+	Queries     query.Runner
+	PII         pii.Store
+	Views       pii.Views
+	Audit       admin.Audit
+	Roles       admin.Roles
+	Settings    setting.Store
+	Accounts    serviceaccount.Accounts
+	Secrets     secret.Store
+	Providers   provider.Store
+	Status      status.Store
+	Grants      admin.Grants
+	Connections admin.Connections
 
 	Deployment string // its name
 	Version    string // of the program
@@ -56,7 +58,7 @@ func All(s Stores) []*operation.Def {
 		measure.Operations(s.Measures),
 		query.Operations(s.Queries),
 		pii.Operations(s.PII, s.Views),
-		admin.Operations(s.Audit, s.Roles),
+		admin.Operations(s.Audit, s.Roles, s.Grants, s.Connections),
 		setting.Operations(s.Settings),
 		serviceaccount.Operations(s.Accounts),
 		provider.Operations(s.Providers),

@@ -95,6 +95,67 @@ func (q *Queries) Connection(ctx context.Context, personID string) (ConnectionRo
 	return i, err
 }
 
+const connections = `-- name: Connections :many
+select c.person_id, p.email, c.state, c.object_id, c.account, c.groups_read_at, c.connected_at
+from powerbi_connection c join person p on p.id = c.person_id
+order by lower(p.email), c.person_id
+limit $2 offset $1
+`
+
+type ConnectionsParams struct {
+	Skip int32
+	Most int32
+}
+
+type ConnectionsRow struct {
+	PersonID     string
+	Email        string
+	State        string
+	ObjectID     string
+	Account      string
+	GroupsReadAt *time.Time
+	ConnectedAt  time.Time
+}
+
+func (q *Queries) Connections(ctx context.Context, arg ConnectionsParams) ([]ConnectionsRow, error) {
+	rows, err := q.db.Query(ctx, connections, arg.Skip, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ConnectionsRow
+	for rows.Next() {
+		var i ConnectionsRow
+		if err := rows.Scan(
+			&i.PersonID,
+			&i.Email,
+			&i.State,
+			&i.ObjectID,
+			&i.Account,
+			&i.GroupsReadAt,
+			&i.ConnectedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const countAllConnections = `-- name: CountAllConnections :one
+select count(*) from powerbi_connection
+`
+
+func (q *Queries) CountAllConnections(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, countAllConnections)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countConnections = `-- name: CountConnections :one
 select count(*) from powerbi_connection where state = $1
 `

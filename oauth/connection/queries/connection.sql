@@ -2,6 +2,15 @@
 select state, object_id, account, access_token, access_expires_at, refresh_token, groups_read_at, connected_at
 from powerbi_connection where person_id = @person_id;
 
+-- name: Connections :many
+select c.person_id, p.email, c.state, c.object_id, c.account, c.groups_read_at, c.connected_at
+from powerbi_connection c join person p on p.id = c.person_id
+order by lower(p.email), c.person_id
+limit @most offset @skip;
+
+-- name: CountAllConnections :one
+select count(*) from powerbi_connection;
+
 -- LockConnection is taken before a refresh token is spent, so that two who need
 -- a new access token at once spend it once.
 -- name: LockConnection :one

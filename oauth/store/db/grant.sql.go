@@ -49,6 +49,22 @@ func (q *Queries) Code(ctx context.Context, digest []byte) (CodeRow, error) {
 	return i, err
 }
 
+const countGrants = `-- name: CountGrants :one
+select count(*)
+from oauth_grant g
+join person p on p.id = g.person_id
+join oauth_consent k on k.id = g.consent_id
+where g.revoked_at is null and k.ended_at is null
+  and ($1::text = '' or lower(p.email) = lower($1::text) or p.id::text = lower($1::text))
+`
+
+func (q *Queries) CountGrants(ctx context.Context, person string) (int64, error) {
+	row := q.db.QueryRow(ctx, countGrants, person)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const endConsent = `-- name: EndConsent :execrows
 update oauth_consent set ended_at = $1
 where person_id = $2 and client_id = $3 and ended_at is null
@@ -116,6 +132,70 @@ func (q *Queries) EndGrantsOfConsent(ctx context.Context, arg EndGrantsOfConsent
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const grants = `-- name: Grants :many
+select g.id, p.id as person_id, p.email, g.client_id, c.kind as client_kind, c.name as client_name, g.scopes, g.audience, g.created_at,
+  coalesce((select max(t.requested_at) from oauth_refresh_token t where t.grant_id = g.id), g.created_at)::timestamptz as last_used_at
+from oauth_grant g
+join person p on p.id = g.person_id
+join oauth_client c on c.id = g.client_id
+join oauth_consent k on k.id = g.consent_id
+where g.revoked_at is null and k.ended_at is null
+  and ($1::text = '' or lower(p.email) = lower($1::text) or p.id::text = lower($1::text))
+order by g.created_at desc, g.id
+limit $3 offset $2
+`
+
+type GrantsParams struct {
+	Person string
+	Skip   int32
+	Most   int32
+}
+
+type GrantsRow struct {
+	ID         string
+	PersonID   string
+	Email      string
+	ClientID   string
+	ClientKind string
+	ClientName string
+	Scopes     []string
+	Audience   string
+	CreatedAt  time.Time
+	LastUsedAt time.Time
+}
+
+// Of one person, by email or id, or of everybody where that is empty.
+func (q *Queries) Grants(ctx context.Context, arg GrantsParams) ([]GrantsRow, error) {
+	rows, err := q.db.Query(ctx, grants, arg.Person, arg.Skip, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []GrantsRow
+	for rows.Next() {
+		var i GrantsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.PersonID,
+			&i.Email,
+			&i.ClientID,
+			&i.ClientKind,
+			&i.ClientName,
+			&i.Scopes,
+			&i.Audience,
+			&i.CreatedAt,
+			&i.LastUsedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const grantsOf = `-- name: GrantsOf :many

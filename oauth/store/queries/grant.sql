@@ -66,6 +66,27 @@ join oauth_consent k on k.id = g.consent_id
 where g.person_id = @person_id and g.revoked_at is null and k.ended_at is null
 order by g.created_at desc, g.id;
 
+-- Of one person, by email or id, or of everybody where that is empty.
+-- name: Grants :many
+select g.id, p.id as person_id, p.email, g.client_id, c.kind as client_kind, c.name as client_name, g.scopes, g.audience, g.created_at,
+  coalesce((select max(t.requested_at) from oauth_refresh_token t where t.grant_id = g.id), g.created_at)::timestamptz as last_used_at
+from oauth_grant g
+join person p on p.id = g.person_id
+join oauth_client c on c.id = g.client_id
+join oauth_consent k on k.id = g.consent_id
+where g.revoked_at is null and k.ended_at is null
+  and (@person::text = '' or lower(p.email) = lower(@person::text) or p.id::text = lower(@person::text))
+order by g.created_at desc, g.id
+limit @most offset @skip;
+
+-- name: CountGrants :one
+select count(*)
+from oauth_grant g
+join person p on p.id = g.person_id
+join oauth_consent k on k.id = g.consent_id
+where g.revoked_at is null and k.ended_at is null
+  and (@person::text = '' or lower(p.email) = lower(@person::text) or p.id::text = lower(@person::text));
+
 -- name: EndGrantOf :execrows
 update oauth_grant set revoked_at = @at, revoked_why = @why
 where id = @id and person_id = @person_id and revoked_at is null;
