@@ -25,10 +25,20 @@ type Config struct {
 	Guard      *operation.Guard
 }
 
-// New returns the handler of everything under /api/v1 that the catalogue declares,
-// the OpenAPI document included.
-func New(cfg Config) http.Handler {
+// A Handler serves everything under /api/v1 that the catalogue declares, the
+// OpenAPI document included.
+type Handler struct {
+	http.Handler
+	routes []string
+}
+
+// Routes lists what is served, each as its method and its path.
+func (h *Handler) Routes() []string { return h.routes }
+
+// New returns the Handler of the operations of cfg.
+func New(cfg Config) *Handler {
 	mux := http.NewServeMux()
+	h := &Handler{Handler: mux}
 	api := newAPI(mux, cfg)
 	for _, d := range cfg.Operations {
 		if d.Surfaces&(operation.API|operation.Browser) == 0 {
@@ -37,14 +47,17 @@ func New(cfg Config) http.Handler {
 		op := describe(api, d)
 		api.OpenAPI().AddOperation(op)
 		api.Adapter().Handle(op, serve(cfg, d))
+		h.routes = append(h.routes, op.Method+" "+op.Path)
 	}
 	document := documentOf(api)
-	mux.HandleFunc("GET "+Prefix+"/openapi.json", document.json)
-	mux.HandleFunc("GET "+Prefix+"/openapi.yaml", document.yaml)
+	for path, handle := range map[string]http.HandlerFunc{"/openapi.json": document.json, "/openapi.yaml": document.yaml} {
+		mux.HandleFunc("GET "+Prefix+path, handle)
+		h.routes = append(h.routes, "GET "+Prefix+path)
+	}
 	mux.HandleFunc(Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
 		WriteProblem(w, r, noSuchPath(mux, r))
 	})
-	return mux
+	return h
 }
 
 // Document returns the OpenAPI document of the operations, as JSON.

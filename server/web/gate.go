@@ -54,41 +54,59 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// New returns the whole api behind its gate.
-func New(cfg Config) http.Handler {
-	mux := http.NewServeMux()
-	g := &gate{cfg: cfg, mux: mux, routes: map[string]protocol.Route{}}
-
-	shell, asset := serveShell(cfg.Shell)
-	for _, path := range cfg.Screens {
-		mux.HandleFunc("GET "+pattern(path), shell)
-	}
-	mux.HandleFunc("GET /assets/{file}", asset)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /readyz", g.ready)
-	for _, r := range cfg.Routes {
-		g.routes[r.Method+" "+r.Path] = r
-		mux.HandleFunc(r.Method+" "+r.Path, r.Handler)
-	}
-	mux.Handle(restapi.Prefix+"/", cfg.API)
-	mux.Handle(protocol.ResourceMCP, cfg.MCP)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { problem(w, r, http.StatusNotFound) })
-
-	return identify(cfg.Log, cfg.Address, secure(cfg.HTTPS, limitBody(http.HandlerFunc(g.serve))))
+// An Edge is the whole api behind its gate.
+type Edge struct {
+	http.Handler
+	routes []string
 }
 
-// pattern is a screen's path as http.ServeMux has it.
-func pattern(path string) string {
-	if path == "/" {
-		return "/{$}"
+// Routes lists what is registered behind the gate, each as its method, where it
+// has one, and its path.
+func (e *Edge) Routes() []string { return e.routes }
+
+// New returns the whole api behind its gate.
+func New(cfg Config) *Edge {
+	g := &gate{cfg: cfg, mux: http.NewServeMux(), routes: map[string]protocol.Route{}}
+	e := &Edge{Handler: identify(cfg.Log, cfg.Address, secure(cfg.HTTPS, limitBody(http.HandlerFunc(g.serve))))}
+	handle := func(route string, h http.Handler) {
+		g.mux.Handle(pattern(route), h)
+		e.routes = append(e.routes, route)
 	}
-	parts := strings.Split(path, "/")
+
+	shell, asset := serveShell(cfg.Shell)
+	for _, path := range append([]string{categories}, cfg.Screens...) {
+		handle("GET "+path, shell)
+	}
+	handle("GET /assets/:file", asset)
+	handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	handle("GET /readyz", http.HandlerFunc(g.ready))
+	for _, r := range cfg.Routes {
+		if listed := isPublic(nil, r.Method, r.Path); listed != (r.Access == protocol.Anyone) {
+			panic(fmt.Sprintf("web: %s %s is on the public list: %v; its own declaration says otherwise", r.Method, r.Path, listed))
+		}
+		g.routes[r.Method+" "+r.Path] = r
+		handle(r.Method+" "+r.Path, r.Handler)
+	}
+	handle(restapi.Prefix+"/", cfg.API)
+	handle(protocol.ResourceMCP, cfg.MCP)
+	g.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { problem(w, r, http.StatusNotFound) })
+	return e
+}
+
+// pattern is a route as http.ServeMux has it.
+func pattern(route string) string {
+	parts := strings.Split(route, "/")
 	for i, p := range parts {
 		if name, found := strings.CutPrefix(p, ":"); found {
 			parts[i] = "{" + name + "}"
+		} else if p == "*" {
+			parts[i] = "{below...}"
 		}
 	}
-	return strings.Join(parts, "/")
+	if joined := strings.Join(parts, "/"); joined != "GET /" {
+		return joined
+	}
+	return "GET /{$}"
 }
 
 type gate struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/server/web"
+	"github.com/pbmb/pbmb/ui"
 )
 
 const origin = "https://book.example"
@@ -242,5 +243,67 @@ func TestShellHasNoData(t *testing.T) {
 	_, screen := send(t, s, request{method: "GET", path: "/consent", cookie: "viewer"})
 	if anonymous != viewer || viewer != screen {
 		t.Errorf("%q, %q and %q", anonymous, viewer, screen)
+	}
+}
+
+// NET-04, NET-08: what a :name and the one wildcard stand for.
+func TestWhatAPublicPathMatches(t *testing.T) {
+	s := newGate(t, "")
+	for path, public := range map[string]bool{
+		"/datasets/abc":        true,
+		"/datasets/a%20b":      true,
+		"/datasets/a:b*c":      true,
+		"/datasets/%C3%A9":     true,
+		"/datasets/...":        true,
+		"/datasets":            false,
+		"/datasets/":           false,
+		"/datasets//":          false,
+		"/datasets//abc":       false,
+		"//datasets/abc":       false,
+		"/datasets/abc/":       false,
+		"/datasets/a/b":        false,
+		"/datasets/a%2Fb":      false,
+		"/datasets/a%2fb":      false,
+		"/datasets/a%5Cb":      false,
+		"/datasets/.":          false,
+		"/datasets/..":         false,
+		"/datasets/%2e":        false,
+		"/datasets/%2E%2e":     false,
+		"/datasets/../consent": false,
+		"/Datasets/abc":        false,
+
+		"/catalog/categories/a":                   true,
+		"/catalog/categories/a/b/c":               true,
+		"/catalog/categories/1/2/3/4/5/6/7/8/9/0": true,
+		"/catalog/categories":                     false,
+		"/catalog/categories/":                    false,
+		"/catalog/categories/a/":                  false,
+		"/catalog/categories//a":                  false,
+		"/catalog/categories/a/../b":              false,
+		"/catalog/categories/a/%2e%2e/%2e%2e/x":   false,
+		"/catalog/other/a":                        false,
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+			resp, body := send(t, s, request{method: method, path: path, origin: origin})
+			if served := resp.StatusCode == http.StatusOK; served != (public && method == "GET") {
+				t.Errorf("%s %s: %d", method, path, resp.StatusCode)
+			} else if !served && resp.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s %s: %d, want 401", method, path, resp.StatusCode)
+			} else if served && body != "<!doctype html>shell" {
+				t.Errorf("%s %s serves %q", method, path, body)
+			}
+		}
+	}
+}
+
+// NET-05, NET-08: no other path below /api/v1 is public, and no other wildcard is.
+func TestThePublicListIsNarrow(t *testing.T) {
+	for _, entry := range web.PublicPaths(ui.Paths()) {
+		if strings.Contains(entry, " /api/v1") && entry != "GET /api/v1/results/:id/csv" {
+			t.Errorf("%s is public", entry)
+		}
+		if strings.ContainsAny(entry, "*{") && entry != "GET /catalog/categories/*" {
+			t.Errorf("%s is a wildcard", entry)
+		}
 	}
 }

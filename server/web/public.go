@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// categories are the catalog's categories, whose names have slashes: a screen of
+// any depth, and the only wildcard (NET-08).
+const categories = "/catalog/categories/*"
+
 // publicPaths lists, beside the shell's, every path that answers without a
 // credential, by method. Everything that is not on a list is behind the gate.
 var publicPaths = map[string][]string{
@@ -46,22 +50,44 @@ func isPublic(screens []string, method, path string) bool {
 	if method != http.MethodGet {
 		return false
 	}
-	return slices.ContainsFunc(screens, func(p string) bool { return matches(p, path) })
+	return matches(categories, path) || slices.ContainsFunc(screens, func(p string) bool { return matches(p, path) })
+}
+
+// PublicPaths returns every entry of the public list with its method, for a
+// deployment with these screens.
+func PublicPaths(screens []string) []string {
+	entries := []string{http.MethodGet + " " + categories}
+	for _, p := range screens {
+		entries = append(entries, http.MethodGet+" "+p)
+	}
+	for method, paths := range publicPaths {
+		for _, p := range paths {
+			entries = append(entries, method+" "+p)
+		}
+	}
+	slices.Sort(entries)
+	return entries
 }
 
 // matches reports whether path is pattern, whose :names each stand for exactly
-// one segment that is neither empty nor a dot segment.
+// one segment, and a * at its end for at least one. No such segment is empty or a
+// dot segment.
 func matches(pattern, path string) bool {
-	if !strings.Contains(pattern, ":") {
+	if !strings.ContainsAny(pattern, ":*") {
 		return pattern == path
 	}
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if last := len(want) - 1; want[last] == "*" {
+		for len(want) < len(got) {
+			want = append(want, "*")
+		}
+	}
 	if len(want) != len(got) {
 		return false
 	}
 	for i, w := range want {
 		switch {
-		case strings.HasPrefix(w, ":"):
+		case strings.HasPrefix(w, ":"), w == "*":
 			if got[i] == "" || got[i] == "." || got[i] == ".." || strings.Contains(got[i], "\\") {
 				return false
 			}

@@ -55,6 +55,7 @@ const Version = "0.1.0"
 // An APIProcess is the api, ready to serve.
 type APIProcess struct {
 	handler  http.Handler
+	routes   []string
 	listener net.Listener
 	jobs     *worker.Runner
 	closers  []func()
@@ -218,10 +219,10 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	p.handler = web.New(web.Config{
+	rest := restapi.New(restapi.Config{Version: Version, BaseURL: cfg.PublicBaseURL, Operations: operations, Guard: guard})
+	edge := web.New(web.Config{
 		Site: site, Origin: cfg.PublicBaseURL, HTTPS: isHTTPS(cfg.PublicBaseURL), Shell: ui.FS(), Screens: ui.Paths(), Routes: routes,
-		API: restapi.New(restapi.Config{Version: Version, BaseURL: cfg.PublicBaseURL, Operations: operations, Guard: guard}),
-		MCP: connector, Auth: callers, Limits: limits, Log: log,
+		API: rest, MCP: connector, Auth: callers, Limits: limits, Log: log,
 		Keys: &authn.APIKeys{
 			Callers: people, Limits: limits, Settings: settings, AddressIsProven: addresses.IsProven(),
 		},
@@ -239,12 +240,16 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 			return a.String()
 		},
 	})
+	p.handler, p.routes = edge, append(edge.Routes(), rest.Routes()...)
 	p.jobs, err = worker.NewAPI(pool, reader, kept, rekeyer{pool, identity, accounts}, func(ctx context.Context) error { return checkBinding(ctx, people, settings, cfg) }, log)
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
+
+// Routes lists what is served, each as its method, where it has one, and its path.
+func (p *APIProcess) Routes() []string { return p.routes }
 
 // Run serves until ctx ends, and then finishes what is in flight.
 func (p *APIProcess) Run(ctx context.Context) error {
