@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/document"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
@@ -60,7 +61,7 @@ func (h *Handler) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	personID, err := h.signedIn(r)
 	if err != nil {
-		h.log.ErrorContext(r.Context(), "asking for consent", "error", err)
+		unexpected.Log(r.Context(), h.log, "asking for consent", err)
 		writeUnavailable(w)
 		return
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/audit"
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/connection/db"
 	"github.com/pbmb/pbmb/policies"
 )
@@ -293,7 +294,7 @@ func (c *Connections) renew(ctx context.Context, q *db.Queries, personID string,
 		if _, err := q.EndConnection(ctx, db.EndConnectionParams{PersonID: personID, State: string(NeedsReconnect)}); err != nil {
 			return nil, err
 		}
-		c.log.InfoContext(ctx, "a connection needs to be made again", "person", personID, "error", err)
+		unexpected.Refused(ctx, c.log, "a connection needs to be made again", err, "person", personID)
 		return nil, ErrNeedsReconnect
 	}
 	if err != nil {

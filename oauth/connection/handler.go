@@ -15,6 +15,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/audit"
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/connection/db"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -135,7 +136,7 @@ func (h *Handler) caller(w http.ResponseWriter, r *http.Request) (*policies.Prin
 	case http.StatusForbidden:
 		protocol.WriteProblem(w, status, "No role reaches this person.")
 	default:
-		h.Connections.log.ErrorContext(r.Context(), "connecting an account", "error", err)
+		unexpected.Log(r.Context(), h.Connections.log, "connecting an account", err)
 		protocol.WriteProblem(w, status, "The server cannot answer at the moment. Try again.")
 	}
 	return nil, false
@@ -157,7 +158,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, p *policies.Pri
 
 func (h *Handler) back(w http.ResponseWriter, r *http.Request, next, code string, cause error) {
 	if cause != nil {
-		h.Connections.log.WarnContext(r.Context(), "connecting an account", "outcome", code, "error", cause)
+		unexpected.Refused(r.Context(), h.Connections.log, "an account was not connected", cause, "outcome", code)
 	}
 	u, err := url.Parse(next)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
@@ -171,7 +172,7 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request, query string) 
 	p, refusal := authn.Person(r, h.sessions)
 	if refusal != nil {
 		if refusal.Cause != nil {
-			h.log.ErrorContext(r.Context(), "consent", "error", refusal.Cause)
+			unexpected.Log(r.Context(), h.log, "consent", refusal.Cause)
 		}
 		protocol.WriteProblem(w, refusal.Status, refusal.Detail)
 		return nil, nil, false
@@ -193,6 +194,8 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request, query string) 
 }
 
 func (h *Handler) unavailable(w http.ResponseWriter, r *http.Request, err error) {
-	h.log.ErrorContext(r.Context(), "consent", "error", err)
+	if !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrServer) { // which are logged already
+		unexpected.Log(r.Context(), h.log, "consent", err)
+	}
 	protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 }

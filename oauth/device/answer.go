@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/policies"
@@ -102,7 +103,7 @@ func (h *Handler) person(w http.ResponseWriter, r *http.Request) *policies.Princ
 		return p
 	}
 	if refusal.Cause != nil {
-		h.Log.ErrorContext(r.Context(), "the device screen", "error", refusal.Cause)
+		unexpected.Log(r.Context(), h.Log, "the device screen", refusal.Cause)
 	}
 	protocol.WriteProblem(w, refusal.Status, refusal.Detail)
 	return nil
@@ -131,6 +132,6 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		protocol.WriteProblem(w, http.StatusNotFound, noSuchCode)
 		return
 	}
-	h.Log.ErrorContext(r.Context(), "the device screen", "error", err)
+	unexpected.Log(r.Context(), h.Log, "the device screen", err)
 	protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 }

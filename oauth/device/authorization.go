@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/provider"
 	"github.com/pbmb/pbmb/oauth/store"
@@ -113,6 +114,6 @@ func (h *Handler) record(ctx context.Context, request *store.DeviceRequest) (*au
 }
 
 func (h *Handler) unavailable(ctx context.Context, err error) error {
-	h.Log.ErrorContext(ctx, "a device asks to be let in", "error", err)
+	unexpected.Log(ctx, h.Log, "a device asks to be let in", err)
 	return protocol.ErrUnavailable
 }

@@ -27,7 +27,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
-	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/register"
 	"github.com/pbmb/pbmb/oauth/store"
@@ -101,7 +101,7 @@ func (r *Reader) Client(ctx context.Context, id, personID string) (*store.Client
 	}
 	found, err := r.once(ctx, id, personID)
 	if errors.Is(err, ErrUnusable) {
-		r.log.WarnContext(ctx, "a client's metadata document was refused", "request_id", requestid.FromContext(ctx), "client", id, "error", err)
+		unexpected.Refused(ctx, r.log, "a client's metadata document was refused", err, "client", id)
 		return nil, ErrUnusable
 	}
 	return found, err

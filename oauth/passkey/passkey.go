@@ -13,6 +13,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
@@ -193,11 +194,11 @@ var refusals = []struct {
 func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	for _, known := range refusals {
 		if errors.Is(err, known.err) {
-			h.Log.InfoContext(r.Context(), "passkey refused", "code", string(known.code), "error", err)
+			unexpected.Refused(r.Context(), h.Log, "a passkey was refused", err, "code", string(known.code))
 			protocol.WriteCodedProblem(w, known.status, string(known.code), known.detail)
 			return
 		}
 	}
-	h.Log.ErrorContext(r.Context(), "passkey", "error", err)
+	unexpected.Log(r.Context(), h.Log, "passkey", err)
 	protocol.WriteCodedProblem(w, http.StatusServiceUnavailable, string(CodeUnavailable), "The server cannot answer at the moment. Try again.")
 }

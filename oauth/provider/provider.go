@@ -15,6 +15,7 @@ import (
 	"github.com/ory/fosite/handler/pkce"
 	"github.com/ory/fosite/handler/rfc8628"
 
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
 )
@@ -163,8 +164,8 @@ func (p *Provider) refuse(ctx context.Context, grantType string, err error) erro
 		p.log.WarnContext(ctx, "a credential was used twice, so its grant was revoked", "grant", reuse.GrantID)
 		return protocol.ErrInvalidGrant
 	}
-	if _, ok := errors.AsType[*storeError](err); ok {
-		return p.unavailable(ctx, err)
+	if failed, ok := errors.AsType[*storeError](err); ok {
+		return p.unavailable(ctx, failed.cause) // fosite's own text around it says invalid_client
 	}
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
 		return e
@@ -189,15 +190,16 @@ func (p *Provider) refuse(ctx context.Context, grantType string, err error) erro
 	case name == "invalid_request":
 		return protocol.InvalidRequest("A parameter is missing or malformed.")
 	}
-	p.log.ErrorContext(ctx, "issuing tokens", "error", err)
+	unexpected.Log(ctx, p.log, "issuing tokens", err)
 	return protocol.ErrServer
 }
 
 // unavailable keeps a failure of ours apart from the client's mistakes: clients
 // throw away their registration on invalid_client and their tokens on
-// invalid_grant.
+// invalid_grant. It is logged here, so whoever gets [protocol.ErrUnavailable] does
+// not log it again.
 func (p *Provider) unavailable(ctx context.Context, err error) error {
-	p.log.ErrorContext(ctx, "the authorization server's storage failed", "error", err)
+	unexpected.Log(ctx, p.log, "the authorization server's storage failed", err)
 	return protocol.ErrUnavailable
 }
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
 )
@@ -101,7 +102,7 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request) {
 		GrantTypes: GrantTypes, Scopes: Scopes, Resource: protocol.ResourceMCP, CreatedAt: h.now(),
 	}
 	if err := h.clients.CreateClient(r.Context(), client); err != nil {
-		h.log.ErrorContext(r.Context(), "registering a client", "error", err)
+		unexpected.Log(r.Context(), h.log, "registering a client", err)
 		protocol.WriteError(w, protocol.ErrUnavailable)
 		return
 	}

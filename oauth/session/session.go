@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
 )
@@ -94,7 +95,7 @@ func (h *Handlers) Own(w http.ResponseWriter, r *http.Request) (*store.Session, 
 		protocol.WriteProblem(w, http.StatusUnauthorized, "Sign in first.")
 		return nil, false
 	case err != nil:
-		h.log.ErrorContext(r.Context(), "reading a session", "error", err)
+		unexpected.Log(r.Context(), h.log, "reading a session", err)
 		protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 		return nil, false
 	}
@@ -120,7 +121,7 @@ func (h *Handlers) signOut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := h.store.EndSession(r.Context(), store.Digest(Secret(r))); err != nil {
-		h.log.ErrorContext(r.Context(), "ending a session", "error", err)
+		unexpected.Log(r.Context(), h.log, "ending a session", err)
 		protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 		return
 	}

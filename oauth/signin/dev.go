@@ -13,6 +13,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/entraid"
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
 )
@@ -63,7 +64,7 @@ func (h *Handler) devSignIn(w http.ResponseWriter, r *http.Request) {
 		protocol.WriteProblem(w, http.StatusForbidden, "No role reaches this person.")
 		return
 	} else if err != nil {
-		h.Log.ErrorContext(r.Context(), "dev sign-in", "error", err)
+		unexpected.Log(r.Context(), h.Log, "dev sign-in", err)
 		protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/pbmb/pbmb/internal/postgres"
-	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/store"
 )
@@ -229,7 +229,7 @@ func (h *Handler) redeem(ctx context.Context, p Provider, a answer, state *store
 		return identity, err
 	}
 	if ids, err := h.Groups.GroupIDs(ctx, tokens.AccessToken); err != nil {
-		h.Log.WarnContext(ctx, "reading groups at a sign-in", "error", err) // those read before go on counting for their time
+		unexpected.Log(ctx, h.Log, "reading groups at a sign-in", err) // those read before go on counting for their time
 	} else {
 		identity.GroupIDs, identity.GroupsRead = lowerAll(ids), true
 	}
@@ -281,8 +281,18 @@ func (h *Handler) back(w http.ResponseWriter, r *http.Request, code ErrorCode, n
 	http.Redirect(w, r, "/sign-in?"+query.Encode(), http.StatusSeeOther)
 }
 
-// note logs why a sign-in failed. A library's error may repeat a whole page that
-// somebody else wrote.
+// note logs why a sign-in failed.
 func (h *Handler) note(ctx context.Context, what string, code ErrorCode, cause error) {
-	h.Log.WarnContext(ctx, what, "code", code, "request_id", requestid.FromContext(ctx), "error", fmt.Sprintf("%.400s", cause.Error()))
+	if code == CodeUnavailable {
+		unexpected.Log(ctx, h.Log, what, brief{cause}, "code", code)
+	} else {
+		unexpected.Refused(ctx, h.Log, what, brief{cause}, "code", code)
+	}
 }
+
+// A brief error is the start of one: a library's may repeat a whole page that
+// somebody else wrote.
+type brief struct{ error }
+
+func (b brief) Error() string { return fmt.Sprintf("%.400s", b.error.Error()) }
+func (b brief) Unwrap() error { return b.error }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/oauth/session"
@@ -126,7 +127,7 @@ type providerChoice struct {
 func (h *Handler) config(w http.ResponseWriter, r *http.Request) {
 	all, err := h.Providers(r.Context())
 	if err != nil {
-		h.Log.ErrorContext(r.Context(), "reading the sign-in providers", "error", err)
+		unexpected.Log(r.Context(), h.Log, "reading the sign-in providers", err)
 		protocol.WriteProblem(w, http.StatusServiceUnavailable, "The server cannot answer at the moment. Try again.")
 		return
 	}

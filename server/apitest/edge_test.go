@@ -254,3 +254,57 @@ func TestMeShowsTheClientsAddress(t *testing.T) {
 		})
 	}
 }
+
+// NET-41, NET-42: an unexpected error of a route, of a tool, and of the sign-in and
+// the OAuth layer is one record each, of one function, and no value of a request is
+// in it.
+func TestAnUnexpectedErrorIsOneRecord(t *testing.T) {
+	d := newDeployment(t)
+	session := d.as("viewer@sample.example")
+	client, _ := session.letIn()
+	d.db.Exec("alter table powerbi_dataset rename to powerbi_dataset_gone")
+	d.db.Exec("alter table oauth_client rename to oauth_client_gone")
+	d.db.Exec("alter table sign_in_state rename to sign_in_state_gone")
+	const mark = "a-value-of-the-request"
+	for name, c := range map[string]struct {
+		send   func() answer
+		status int // 0: whatever the protocol says
+	}{
+		"a route":         {func() answer { return session.send(http.MethodGet, "/api/v1/datasets/"+mark, nil) }, http.StatusInternalServerError},
+		"a tool":          {func() answer { return client.tool("list_datasets") }, 0},
+		"the OAuth layer": {func() answer { return session.send(http.MethodGet, "/api/auth/oauth2/authorize?client_id="+mark, nil) }, http.StatusServiceUnavailable},
+		"registration": {func() answer {
+			return session.send(http.MethodPost, "/api/auth/oauth2/register", map[string]any{"client_name": mark, "redirect_uris": []string{"https://app.example/" + mark}})
+		}, http.StatusServiceUnavailable},
+		"the token endpoint": {func() answer {
+			return session.send(http.MethodPost, "/api/auth/oauth2/token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {mark}, "client_id": {mark}})
+		}, http.StatusServiceUnavailable},
+		"the sign-in": {func() answer { return session.send(http.MethodGet, "/api/auth/sign-in/microsoft?next=/me", nil) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := len(d.log.String())
+			a := c.send()
+			log := d.log.String()[before:]
+			var records []string
+			for line := range strings.Lines(log) {
+				if strings.Contains(line, "level=ERROR") {
+					records = append(records, line)
+				}
+			}
+			if c.status != 0 && a.status != c.status {
+				t.Errorf("answered %d %s", a.status, a.text)
+			}
+			if len(records) != 1 {
+				t.Fatalf("%d records of %d %s:\n%s", len(records), a.status, a.text, log)
+			}
+			for _, part := range []string{"request_id=" + a.header.Get("X-Request-Id"), "error_name=*postgres.Error", "does not exist", "stack=", "unexpected.Log"} {
+				if !strings.Contains(records[0], part) {
+					t.Errorf("the record lacks %q: %s", part, records[0])
+				}
+			}
+			if strings.Contains(log, mark) || strings.Contains(a.text, "does not exist") {
+				t.Errorf("the log holds the request's value, or the answer the cause: %s\n%s", a.text, log)
+			}
+		})
+	}
+}

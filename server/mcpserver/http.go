@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/policies"
@@ -79,7 +79,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if status == http.StatusServiceUnavailable {
-		h.cfg.Log.ErrorContext(r.Context(), "looking up a token", "request_id", requestid.FromContext(r.Context()), "error", err)
+		unexpected.Log(r.Context(), h.cfg.Log, "looking up a token", err)
 		w.Header().Set("Retry-After", "2")
 	}
 	http.Error(w, http.StatusText(status), status)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/oauth/authn"
 	"github.com/pbmb/pbmb/oauth/protocol"
 	"github.com/pbmb/pbmb/policies"
@@ -166,7 +166,7 @@ func (g *gate) authenticate(w http.ResponseWriter, r *http.Request, own protocol
 	status := authn.Status(err)
 	switch {
 	case status == http.StatusServiceUnavailable:
-		g.cfg.Log.ErrorContext(r.Context(), "finding out who sent a request", "request_id", requestid.FromContext(r.Context()), "error", err)
+		unexpected.Log(r.Context(), g.cfg.Log, "finding out who sent a request", err)
 		w.Header().Set("Retry-After", "2")
 	case isAPI:
 		if challenge := g.cfg.Auth.Challenge(protocol.ResourceAPI, err); challenge != "" {
@@ -175,7 +175,7 @@ func (g *gate) authenticate(w http.ResponseWriter, r *http.Request, own protocol
 	}
 	if errors.Is(err, authn.ErrInvalidKey) {
 		// Why is for the log: whoever found a key learns nothing of it.
-		g.cfg.Log.InfoContext(r.Context(), "refusing an API key", "request_id", requestid.FromContext(r.Context()), "error", err)
+		unexpected.Refused(r.Context(), g.cfg.Log, "refusing an API key", err)
 		restapi.WriteProblem(w, r, &operation.Error{
 			Kind: operation.Unauthenticated, Sentence: "This API key opens nothing.",
 			Next: "It may be over, or not be meant for this address: ask an admin.",
@@ -229,7 +229,7 @@ func (g *gate) withinLimit(w http.ResponseWriter, r *http.Request, own protocol.
 	}
 	ok, retry, err := g.cfg.Limits.Count(r.Context(), limit.Rule, ClientAddress(r.Context()), limit.Max, limit.Per)
 	if err != nil {
-		g.cfg.Log.ErrorContext(r.Context(), "counting a request", "request_id", requestid.FromContext(r.Context()), "error", err)
+		unexpected.Log(r.Context(), g.cfg.Log, "counting a request", err)
 		w.Header().Set("Retry-After", "2")
 		problem(w, r, http.StatusServiceUnavailable)
 		return false
@@ -244,7 +244,7 @@ func (g *gate) withinLimit(w http.ResponseWriter, r *http.Request, own protocol.
 
 func (g *gate) ready(w http.ResponseWriter, r *http.Request) {
 	if err := g.cfg.Ready(r.Context()); err != nil {
-		g.cfg.Log.WarnContext(r.Context(), "not ready", "error", err)
+		unexpected.Refused(r.Context(), g.cfg.Log, "not ready", err)
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -263,6 +263,8 @@ func problem(w http.ResponseWriter, r *http.Request, status int) {
 		e.Kind, e.Sentence = operation.NotFound, "There is nothing at this path."
 	case http.StatusRequestEntityTooLarge:
 		e.Kind, e.Sentence, e.Next = operation.TooLarge, "The request body is over 1 MiB.", "Send less."
+	case http.StatusInternalServerError:
+		e.Kind, e.Sentence, e.Next = operation.Internal, "Something went wrong on our side.", "Try again; if it stays, tell an admin the request id."
 	case http.StatusServiceUnavailable:
 		e.Kind, e.Sentence, e.Next = operation.Unavailable, "This cannot be answered just now.", "Try again in a few seconds."
 	}

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -73,6 +75,11 @@ func say(what string) http.HandlerFunc {
 
 func newGate(t *testing.T, full string) *httptest.Server {
 	t.Helper()
+	return newGateThatLogs(t, full, slog.New(slog.DiscardHandler))
+}
+
+func newGateThatLogs(t *testing.T, full string, log *slog.Logger) *httptest.Server {
+	t.Helper()
 	site, err := protocol.NewSite(origin)
 	if err != nil {
 		t.Fatal(err)
@@ -86,12 +93,18 @@ func newGate(t *testing.T, full string) *httptest.Server {
 			{Method: "POST", Path: "/api/auth/sign-out", Access: protocol.WithSession, Handler: say("sign-out")},
 			{Method: "GET", Path: "/api/v1/oauth/consent", Access: protocol.WithRole, Handler: say("consent")},
 			{Method: "POST", Path: "/api/v1/oauth/consent", Access: protocol.WithRole, Handler: say("consent")},
+			{Method: "GET", Path: "/api/auth/broken", Access: protocol.WithSession, Handler: func(http.ResponseWriter, *http.Request) { panic("a fault of ours") }},
+			{Method: "GET", Path: "/api/auth/broken-halfway", Access: protocol.WithSession, Handler: func(w http.ResponseWriter, _ *http.Request) {
+				io.WriteString(w, "half")
+				http.NewResponseController(w).Flush()
+				panic("a fault of ours")
+			}},
 			{Method: "GET", Path: "/api/connect/callback", Access: protocol.WithRole, Handler: say("connect")},
 		},
 		API: say("api"), MCP: say("mcp"), Auth: callers{}, Limits: limits{full},
 		Ready:   func(context.Context) error { return errors.New("not yet") },
 		Address: func(*http.Request) string { return "192.0.2.1" },
-		Log:     slog.New(slog.DiscardHandler),
+		Log:     log,
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -305,5 +318,54 @@ func TestThePublicListIsNarrow(t *testing.T) {
 		if strings.ContainsAny(entry, "*{") && entry != "GET /catalog/categories/*" {
 			t.Errorf("%s is a wildcard", entry)
 		}
+	}
+}
+
+// records is a log that is read while it is written.
+type records struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (r *records) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.Write(p)
+}
+
+func (r *records) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.String()
+}
+
+// NET-41: a handler that panics is one record and a problem that says nothing of
+// why; one that had begun to answer is broken off.
+func TestAPanicIsOneRecord(t *testing.T) {
+	var out records
+	s := newGateThatLogs(t, "", slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelError})))
+	resp, body := send(t, s, request{method: "GET", path: "/api/auth/broken", cookie: "viewer"})
+	if resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("Content-Type") != "application/problem+json" || strings.Contains(body, "fault") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if log := out.String(); strings.Count(log, "level=ERROR") != 1 || !strings.Contains(log, "a fault of ours") ||
+		!strings.Contains(log, resp.Header.Get("X-Request-Id")) || !strings.Contains(log, "gate_test.go") {
+		t.Errorf("logged %s", log)
+	}
+
+	before := len(out.String())
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/api/auth/broken-halfway", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Cookie", "__Host-pbmb=viewer")
+	if resp, err := s.Client().Do(r); err == nil {
+		defer resp.Body.Close()
+		if text, err := io.ReadAll(resp.Body); err == nil {
+			t.Errorf("the answer looks whole: %q", text)
+		}
+	}
+	if n := strings.Count(out.String()[before:], "level=ERROR"); n != 1 {
+		t.Errorf("%d records: %s", n, out.String())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/policies"
 )
 
@@ -45,7 +46,7 @@ func identify(log *slog.Logger, address func(*http.Request) string, next http.Ha
 		known := &request{address: address(r), route: "none"}
 		recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 		r = r.WithContext(context.WithValue(requestid.NewContext(r.Context(), id), requestKey{}, known))
-		next.ServeHTTP(recorder, r)
+		serve(log, recorder, r, next)
 		attributes := []any{
 			"request_id", id, "method", r.Method, "route", known.route, "status", recorder.status,
 			"milliseconds", time.Since(start).Milliseconds(),
@@ -57,14 +58,40 @@ func identify(log *slog.Logger, address func(*http.Request) string, next http.Ha
 	})
 }
 
+// serve answers in the place of a handler that panics, where it has not begun to
+// itself; otherwise the connection is all that there is to break off.
+func serve(log *slog.Logger, w *statusRecorder, r *http.Request, next http.Handler) {
+	defer func() {
+		value := recover()
+		if value == nil {
+			return
+		}
+		if value == http.ErrAbortHandler {
+			panic(value)
+		}
+		unexpected.Log(r.Context(), log, "serving a request", unexpected.Recovered(value))
+		if w.wrote {
+			panic(http.ErrAbortHandler)
+		}
+		problem(w, r, http.StatusInternalServerError)
+	}()
+	next.ServeHTTP(w, r)
+}
+
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
+	wrote  bool
 }
 
 func (s *statusRecorder) WriteHeader(status int) {
-	s.status = status
+	s.status, s.wrote = status, true
 	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *statusRecorder) Write(b []byte) (int, error) {
+	s.wrote = true
+	return s.ResponseWriter.Write(b)
 }
 
 // Flush lets a handler that streams ask for it by type, as mcp-go does.

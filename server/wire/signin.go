@@ -9,7 +9,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
-	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/secret"
@@ -59,7 +59,7 @@ func providerClient(cfg config.Config, p signin.Provider, microsoft *http.Client
 	return fetch.NewIssuer(p.Addresses(), fetch.Options{
 		Environment: string(cfg.Environment),
 		Failed: func(ctx context.Context, cause error) {
-			log.WarnContext(ctx, "a request to a sign-in provider failed", "provider", p.ID, "request_id", requestid.FromContext(ctx), "error", cause)
+			unexpected.Refused(ctx, log, "a request to a sign-in provider failed", cause, "provider", p.ID)
 		},
 	})
 }

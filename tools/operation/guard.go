@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres"
-	"github.com/pbmb/pbmb/internal/requestid"
+	"github.com/pbmb/pbmb/internal/unexpected"
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/visibility"
 	"github.com/pbmb/pbmb/policies"
@@ -79,7 +78,7 @@ func (g *Guard) Call(ctx context.Context, d *Def, args json.RawMessage) (out *Ou
 	c.Principal, _ = policies.FromContext(ctx)
 	defer func() {
 		if r := recover(); r != nil {
-			out, failure = nil, problem(fmt.Errorf("operation %s: panic: %v\n%s", d.Name, r, debug.Stack()))
+			out, failure = nil, problem(unexpected.Recovered(r))
 		}
 		if failure != nil {
 			g.settle(ctx, d, c, failure)
@@ -238,7 +237,11 @@ func (g *Guard) settle(ctx context.Context, d *Def, c *Call, e *Error) {
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return // the caller has gone, as a browser does that leaves a page
 		}
-		g.Log.ErrorContext(ctx, "operation failed", "operation", d.Name, "kind", e.Kind, "request_id", requestid.FromContext(ctx), "error", e.Cause)
+		cause := e.Cause
+		if cause == nil {
+			cause = e
+		}
+		unexpected.Log(ctx, g.Log, "operation failed", cause, "operation", d.Name, "kind", e.Kind)
 	case Forbidden, PIIRefused:
 		if c.Principal == nil {
 			return
@@ -249,7 +252,7 @@ func (g *Guard) settle(ctx context.Context, d *Def, c *Call, e *Error) {
 		}
 		// The caller's going away must not lose the row.
 		if err := g.Audit.Refused(context.WithoutCancel(ctx), c.Principal, r); err != nil {
-			g.Log.ErrorContext(ctx, "writing the audit row of a refusal", "operation", d.Name, "request_id", requestid.FromContext(ctx), "error", err)
+			unexpected.Log(ctx, g.Log, "writing the audit row of a refusal", err, "operation", d.Name)
 		}
 	}
 }
