@@ -16,7 +16,7 @@ var schemeForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 // Schemes that a browser acts on itself, or that lead to a file or a mail
 // program rather than to an app that registered the scheme.
 var refusedSchemes = []string{
-	"javascript", "data", "vbscript", "blob", "about", "file", "filesystem", "view-source", "chrome", "resource",
+	"javascript", "data", "vbscript", "livescript", "mocha", "blob", "about", "file", "filesystem", "view-source", "jar", "chrome", "resource",
 	"ws", "wss", "ftp", "mailto", "tel", "sms", "intent", "ms-settings", "search-ms", "ms-msdt",
 }
 
@@ -27,8 +27,9 @@ func CheckRedirectURI(raw string) error {
 		return fmt.Errorf("a redirect URI has 1 to %d characters", maxRedirectURI)
 	}
 	for _, r := range raw {
-		if r <= ' ' || r == 0x7f || r == '\\' {
-			return errors.New("a redirect URI has no spaces, control characters or backslashes")
+		// Letters of other alphabets can look like a host that they are not.
+		if r <= ' ' || r > '~' || r == '\\' {
+			return errors.New("a redirect URI has no spaces, backslashes, control characters or characters beyond ASCII")
 		}
 	}
 	u, err := url.Parse(raw)

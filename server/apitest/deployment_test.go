@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -89,6 +90,11 @@ func newDeployment(t *testing.T, changes ...func(*config.Config)) *deployment {
 	return d
 }
 
+// addressOf is the address of the i-th of several callers.
+func addressOf(i int) string { return fmt.Sprintf("203.0.113.%d", i%250) }
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
 // A caller is one client at an address of its own.
 type caller struct {
 	*http.Client
@@ -169,6 +175,11 @@ func (c *caller) send(method, path string, body any, headers ...string) answer {
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
+	return c.do(r)
+}
+
+func (c *caller) do(r *http.Request) answer {
+	c.d.t.Helper()
 	resp, err := c.Do(r)
 	if err != nil {
 		c.d.t.Fatal(err)
