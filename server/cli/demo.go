@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pbmb/pbmb/internal/fetch"
-	"github.com/pbmb/pbmb/oauth/signin"
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/server/demo"
 	"github.com/pbmb/pbmb/server/wire"
@@ -34,7 +32,7 @@ and what it keeps is in one folder.`,
 				level = slog.LevelInfo
 			}
 			o.Out, o.Log = out, slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
-			return demo.Run(c.Context(), o, demoParts(o.Log))
+			return demo.Run(c.Context(), o, wire.DemoParts(fetch.Options{}, o.Log))
 		},
 	}
 	flags := c.Flags()
@@ -45,23 +43,6 @@ and what it keeps is in one folder.`,
 	flags.StringVar(&o.ReadyFile, "ready-file", "", "file to write, as JSON, once everything is ready")
 	flags.BoolVar(&verbose, "verbose", false, "log every request")
 	return c
-}
-
-func demoParts(log *slog.Logger) demo.Parts {
-	var known func(string) (signin.Known, bool)
-	return demo.Parts{
-		Setup: func(ctx context.Context, cfg config.Config, tenant *sample.Tenant) error {
-			known = wire.KnownInSample(tenant)
-			return wire.SetUpSample(ctx, cfg)
-		},
-		API: func(ctx context.Context, cfg config.Config, l net.Listener) (demo.Service, error) {
-			return wire.API(ctx, cfg, l, known, fetch.Options{}, log)
-		},
-		Worker: func(ctx context.Context, cfg config.Config) (demo.Service, error) {
-			return wire.Worker(ctx, cfg, log)
-		},
-		Fill: wire.FillSample,
-	}
 }
 
 func newSample(out, errOut io.Writer) *cobra.Command {

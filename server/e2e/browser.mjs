@@ -65,6 +65,7 @@ export class Browser {
   async authorize(address, allow = true) {
     const seen = [];
     let response = await this.fetch(address);
+    if (!response.headers.get('location')) throw new Error(`authorize answered ${response.status}: ${await response.text()}`);
     let location = new URL(response.headers.get('location'), this.origin);
     seen.push(location.pathname);
     if (location.pathname === '/sign-in') throw new Error('not signed in');

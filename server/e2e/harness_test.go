@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv(echoEnv); address != "" {
 		serveBareEcho(address)
 	}
+	if site := os.Getenv(foreignEnv); site != "" {
+		os.Exit(runForeignDemo(site))
+	}
 	if _, err := os.Stat("node_modules/@modelcontextprotocol/sdk"); err != nil {
 		fmt.Println("skipping the end-to-end tests: run scripts/setup test first")
 		os.Exit(0)
@@ -84,9 +87,13 @@ func newData(t *testing.T) string {
 func newDemo(t *testing.T, data string, flags ...string) *demo {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready.json")
-	d := &demo{out: &bytes.Buffer{}, ended: make(chan error, 1)}
 	args := append([]string{"demo", "--data", data, "--listen", "127.0.0.1:0", "--sample-listen", "127.0.0.1:0", "--ready-file", ready}, flags...)
-	d.command = exec.Command(bin, args...)
+	return startDemo(t, exec.Command(bin, args...), ready)
+}
+
+func startDemo(t *testing.T, command *exec.Cmd, ready string) *demo {
+	t.Helper()
+	d := &demo{out: &bytes.Buffer{}, ended: make(chan error, 1), command: command}
 	d.command.Dir = "../.." // where scripts/cerbos is
 	d.command.Stdout, d.command.Stderr = d.out, d.out
 	start := time.Now()

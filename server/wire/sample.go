@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,6 +42,25 @@ var sampleRoles = []struct{ email, role string }{
 	{"admin@sample.example", policies.RoleAdmin},
 	{"curator@sample.example", policies.RoleCurator},
 	{"viewer@sample.example", policies.RoleViewer},
+}
+
+// DemoParts are the processes of the demo. The addresses that strangers choose are
+// fetched with outside, as [API] says.
+func DemoParts(outside fetch.Options, log *slog.Logger) demo.Parts {
+	var known func(string) (signin.Known, bool)
+	return demo.Parts{
+		Setup: func(ctx context.Context, cfg config.Config, tenant *sample.Tenant) error {
+			known = KnownInSample(tenant)
+			return SetUpSample(ctx, cfg)
+		},
+		API: func(ctx context.Context, cfg config.Config, l net.Listener) (demo.Service, error) {
+			return API(ctx, cfg, l, known, outside, log)
+		},
+		Worker: func(ctx context.Context, cfg config.Config) (demo.Service, error) {
+			return Worker(ctx, cfg, log)
+		},
+		Fill: FillSample,
+	}
 }
 
 // KnownInSample tells the dev sign-in who the sample people are, so that it makes
