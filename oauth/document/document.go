@@ -79,7 +79,8 @@ type Reader struct {
 	fetching singleflight.Group
 }
 
-// New returns a Reader that fetches with a client of [fetch.NewUntrusted].
+// New returns a Reader that fetches with a client of [fetch.NewUntrusted]. Where
+// that is nil no client has a document, not even one that was read before.
 func New(clients Clients, limits Limiter, untrusted *http.Client, now func() time.Time, log *slog.Logger) *Reader {
 	return &Reader{clients: clients, limits: limits, http: untrusted, now: now, log: log}
 }
@@ -89,6 +90,9 @@ func New(clients Clients, limits Limiter, untrusted *http.Client, now func() tim
 // in; where personID is empty, it is [ErrSignInFirst]. One that cannot be used is
 // [ErrUnusable], even if an older copy could be.
 func (r *Reader) Client(ctx context.Context, id, personID string) (*store.Client, error) {
+	if isAddress(id) && r.http == nil {
+		return nil, fmt.Errorf("reading a client: %w", postgres.ErrNotFound)
+	}
 	kept, err := r.clients.Client(ctx, id)
 	if !isAddress(id) || (err != nil && !errors.Is(err, postgres.ErrNotFound)) {
 		return kept, err

@@ -368,6 +368,24 @@ func TestADocumentIsReadAgainAfterADay(t *testing.T) {
 	}
 }
 
+// OAUTH-34: where documents are off nothing says that they are taken, and none is.
+func TestDocumentsCanBeOff(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t, oauthtest.Options{NoDocuments: true})
+	s.Foreign.Serve(says(sound(nil)))
+	s.DB.Exec(`insert into oauth_client (id, kind, name, redirect_uris, grant_types, scopes, resource)
+		values ($1, 'metadata_document', 'Agent', $2, '{authorization_code}', '{mcp}', '/api/mcp')`, id, []string{oauthtest.Redirect})
+	if a := s.Browser().Get("/.well-known/oauth-authorization-server"); strings.Contains(a.Body, "client_id_metadata_document_supported") {
+		t.Error(a.Body)
+	}
+	if a := ask(s, viewer(s), id); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, "not known here") || len(s.Foreign.Dialed()) > 0 {
+		t.Errorf("%d %s, dialed %q", a.Status, a.Body, s.Foreign.Dialed())
+	}
+	if a := ask(s, viewer(s), s.Register()); a.Location().Path != "/consent" {
+		t.Errorf("a registered client: %d", a.Status)
+	}
+}
+
 // OAUTH-34: whoever is not signed in makes us fetch nothing.
 func TestNothingIsFetchedForAStranger(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ type Server struct {
 	TokenAuthMethods      []string `json:"token_endpoint_auth_methods_supported"`
 	CodeChallengeMethods  []string `json:"code_challenge_methods_supported"`
 	IssParameter          bool     `json:"authorization_response_iss_parameter_supported"`
-	ClientDocuments       bool     `json:"client_id_metadata_document_supported"`
+	ClientDocuments       bool     `json:"client_id_metadata_document_supported,omitempty"`
 }
 
 // Resource is the metadata of a protected resource. Its scopes leave out
@@ -42,10 +42,14 @@ type Resource struct {
 }
 
 // Handler serves the documents of one site.
-type Handler struct{ site protocol.Site }
+type Handler struct {
+	site            protocol.Site
+	clientDocuments bool
+}
 
-// New returns the endpoints.
-func New(site protocol.Site) *Handler { return &Handler{site} }
+// New returns the endpoints of a server that reads clients' metadata documents,
+// or does not.
+func New(site protocol.Site, clientDocuments bool) *Handler { return &Handler{site, clientDocuments} }
 
 // Routes lists them.
 func (h *Handler) Routes() []protocol.Route {
@@ -86,7 +90,7 @@ func (h *Handler) server() Server {
 		TokenAuthMethods:     []string{"none"},
 		CodeChallengeMethods: []string{"S256"},
 		IssParameter:         true,
-		ClientDocuments:      true,
+		ClientDocuments:      h.clientDocuments,
 	}
 }
 

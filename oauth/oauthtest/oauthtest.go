@@ -87,6 +87,7 @@ type Options struct {
 	GoogleIssuer string           // who plays Google
 	Unbound      bool             // leave the database without an admin and a tenant
 	Limits       document.Limiter // of how many documents are read; none where nil
+	NoDocuments  bool             // clients have none
 }
 
 // New starts a server. Unless it is unbound, admin@sample.example is admin and
@@ -125,6 +126,9 @@ func New(t testing.TB, opt Options) *Server {
 	untrusted, err := fetch.NewUntrusted(nil, s.Foreign.Options())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if opt.NoDocuments {
+		untrusted = nil
 	}
 	s.Documents = document.New(s.Store, opt.Limits, untrusted, s.Clock.Now, log)
 	signer, err := consent.NewSigner(AuthSecret, s.Clock.Now)
@@ -173,7 +177,7 @@ func New(t testing.TB, opt Options) *Server {
 		token.New(s.Provider).Routes(),
 		devices.Routes(),
 		register.New(s.Store, s.Clock.Now, log).Routes(),
-		metadata.New(s.Site).Routes(),
+		metadata.New(s.Site, !opt.NoDocuments).Routes(),
 		session.New(s.Store, s.Clock.Now, log).Routes(),
 		signIn.Routes(),
 		passkeys.Routes(),

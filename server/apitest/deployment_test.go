@@ -23,6 +23,7 @@ import (
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
+	"github.com/pbmb/pbmb/oauth/signin"
 	"github.com/pbmb/pbmb/policies/cerbos/cerbostest"
 	"github.com/pbmb/pbmb/server/config"
 	"github.com/pbmb/pbmb/server/wire"
@@ -64,7 +65,7 @@ func newDeployment(t *testing.T, changes ...func(*config.Config)) *deployment {
 		DatabaseAPI: d.db.URL(postgres.API), CerbosAddress: cerbostest.Start(t), IdentityFolder: t.TempDir(),
 		TenantID: sample.TenantID, Authority: tenantServer.URL + sample.LoginPath,
 		GraphURL: tenantServer.URL + sample.GraphPath + "/v1.0", APIURL: tenantServer.URL + sample.PowerBIPath + "/v1.0/myorg",
-		ClientID: sample.AppID, ClientSecret: sample.AppSecret, AllowDevSignIn: true, TrustedProxy: "127.0.0.1",
+		ClientID: sample.AppID, ClientSecret: sample.AppSecret, AllowDevSignIn: true, GoogleIssuer: signin.GoogleIssuer, TrustedProxy: "127.0.0.1",
 	}
 	for _, change := range changes {
 		change(&cfg)

@@ -58,6 +58,8 @@ type Config struct {
 
 	AllowDevSignIn bool // ALLOW_DEV_SIGN_IN=1
 
+	ClientDocuments string // CLIENT_METADATA_DOCUMENTS: on, which is the default, or off, which is for deployments without a way to the internet
+
 	TrustedProxy        string // TRUSTED_PROXY: an address or a range
 	ClientAddressHeader string // CLIENT_ADDRESS_HEADER: empty or x-real-ip
 
@@ -98,6 +100,7 @@ func Read(getenv func(string) string) Config {
 		GoogleIssuer:        or("GOOGLE_ISSUER", signin.GoogleIssuer),
 		ScannerClientID:     getenv("SCANNER_CLIENT_ID"),
 		AllowDevSignIn:      getenv("ALLOW_DEV_SIGN_IN") == "1",
+		ClientDocuments:     getenv("CLIENT_METADATA_DOCUMENTS"),
 		TrustedProxy:        getenv("TRUSTED_PROXY"),
 		ClientAddressHeader: getenv("CLIENT_ADDRESS_HEADER"),
 	}
@@ -153,6 +156,9 @@ func (c Config) CheckAPI() error {
 	}
 	if c.GoogleIssuer != signin.GoogleIssuer && !(c.Environment.Relaxed() && signin.IsMock(c.GoogleIssuer)) {
 		p.add("GOOGLE_ISSUER", "must be Google's own unless the sample tenant plays it", signin.GoogleIssuer)
+	}
+	if !slices.Contains([]string{"", "on", "off"}, c.ClientDocuments) {
+		p.add("CLIENT_METADATA_DOCUMENTS", "must be on or off", "on")
 	}
 	if c.TrustedProxy != "" {
 		prefix, err := netip.ParsePrefix(c.TrustedProxy)

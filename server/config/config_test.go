@@ -58,6 +58,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"admin for everybody":            {map[string]string{"ACCESS_DEFAULT_ROLE": "admin"}, "ACCESS_DEFAULT_ROLE must be viewer, curator or none"},
 		"a setting that is sound":        {map[string]string{"ACCESS_DEFAULT_ROLE": "none"}, ""},
 		"a tenant that is no id":         {map[string]string{"POWERBI_TENANT_ID": "contoso"}, "POWERBI_TENANT_ID must be an id"},
+		"no documents of clients":        {map[string]string{"CLIENT_METADATA_DOCUMENTS": "off"}, ""},
+		"documents of some clients":      {map[string]string{"CLIENT_METADATA_DOCUMENTS": "some"}, "CLIENT_METADATA_DOCUMENTS"},
 		"an unknown header":              {map[string]string{"CLIENT_ADDRESS_HEADER": "forwarded"}, "CLIENT_ADDRESS_HEADER"},
 		"a proxy and a header":           {map[string]string{"TRUSTED_PROXY": "10.0.0.5", "CLIENT_ADDRESS_HEADER": "x-real-ip"}, "must not both be set"},
 		"dev sign-in, a real authority":  {map[string]string{"PBMB_ENV": "development", "ALLOW_DEV_SIGN_IN": "1"}, "ALLOW_DEV_SIGN_IN"},

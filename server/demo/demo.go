@@ -224,6 +224,7 @@ func configure(o Options, data *folder, api, sampleTenant net.Listener) (config.
 		GoogleIssuer:    sampleURL(sampleTenant) + sample.GooglePath,
 		ScannerClientID: sample.ScannerID,
 		AllowDevSignIn:  true,
+		ClientDocuments: o.Getenv("CLIENT_METADATA_DOCUMENTS"),
 	}
 	set := 0
 	for _, name := range []string{"DATABASE_URL_API", "DATABASE_URL_WORKER", "DATABASE_URL_MIGRATOR"} {

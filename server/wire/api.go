@@ -115,9 +115,12 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	untrusted, err := fetch.NewUntrusted(nil, outside) // no origin is trusted, so the environment means nothing
-	if err != nil {
-		return nil, err
+	var documents *http.Client // nil where clients have none
+	if cfg.ClientDocuments != "off" {
+		documents, err = fetch.NewUntrusted(nil, outside) // no origin is trusted, so the environment means nothing
+		if err != nil {
+			return nil, err
+		}
 	}
 	addresses, err := clientaddr.New(cfg.TrustedProxy, cfg.ClientAddressHeader)
 	if err != nil {
@@ -144,7 +147,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	issuer := provider.New(site, people, document.New(people, limits, untrusted, now, log), keys, now, log)
+	issuer := provider.New(site, people, document.New(people, limits, documents, now, log), keys, now, log)
 	callers := authn.New(site, people, issuer, now)
 	signer, err := consent.NewSigner([]byte(cfg.AuthSecret), now)
 	if err != nil {
@@ -169,7 +172,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	accounts, connecting := newConnections(pool, settings, identity, clients, callers, site, now, log)
 	routes := []protocol.Route{}
 	for _, served := range []interface{ Routes() []protocol.Route }{
-		metadata.New(site),
+		metadata.New(site, documents != nil),
 		register.New(people, now, log),
 		authorize.New(issuer, people, signer, now, log),
 		consent.New(issuer, callers, signer, log),
