@@ -24,6 +24,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List people's Power BI connections
+         * @description Lists the Power BI accounts that people connected, by email, with how each connection stands. Tokens are never shown.
+         */
+        get: operations["list_connections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/connections/{person}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End somebody's Power BI connection
+         * @description Ends a person's Power BI connection, by their id from the list, and deletes its tokens. Their queries ask them to connect again.
+         */
+        delete: operations["revoke_connection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the clients that people let in
+         * @description Lists every standing permission that anybody gave to a client, the newest first.
+         */
+        get: operations["list_grants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/grants/{grant}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Shut out a client that somebody let in
+         * @description Ends a permission that somebody gave to a client, by its id from the list. The client's tokens stop with its next request.
+         */
+        delete: operations["revoke_grant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/pii/clear": {
         parameters: {
             query?: never;
@@ -704,6 +784,102 @@ export interface components {
              * @description All items that you can see
              */
             total: number;
+        };
+        AdminConnectionItem: {
+            /** @description Name of the Power BI account */
+            account?: string;
+            /**
+             * Format: date-time
+             * @description Since when
+             */
+            connected_at: string;
+            /**
+             * Format: date-time
+             * @description When the account's groups were last read
+             */
+            groups_read_at?: string;
+            /** @description Their email */
+            person: string;
+            /**
+             * Format: uuid
+             * @description Id of the person
+             */
+            person_id: string;
+            /** @description connected, needs_reconnect or disconnected */
+            state: string;
+        };
+        AdminConnectionItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["AdminConnectionItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
+        AdminGrantItem: {
+            /** @description What the client calls itself (untrusted text) */
+            claimed_name?: string;
+            /** @description Id of the client */
+            client_id: string;
+            /**
+             * Format: date-time
+             * @description When the person pressed Allow
+             */
+            created_at: string;
+            /** @description Id of the grant */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When a token was last issued under it
+             */
+            last_used_at: string;
+            /** @description Their email */
+            person: string;
+            /**
+             * Format: uuid
+             * @description Id of the person who gave it
+             */
+            person_id: string;
+            /** @description How the client came: registered, metadata_document or built_in */
+            registered: string;
+            /** @description What was allowed */
+            scopes: string[];
+        };
+        AdminGrantItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["AdminGrantItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
+        AdminRevokeConnectionOutput: {
+            /** @description disconnected */
+            state: string;
+        };
+        AdminRevokeGrantOutput: {
+            /** @description Id of the grant that has ended */
+            ended: string;
         };
         AdminRoleItem: {
             /** @description The person has signed in and holds it */
@@ -1548,6 +1724,140 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminAuditItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_connections: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminConnectionItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    revoke_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the person, from the list of connections */
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminRevokeConnectionOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_grants: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+                /** @description Email or id of the person; leave out for everybody */
+                person?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminGrantItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    revoke_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the grant, from the list of grants */
+                grant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminRevokeGrantOutput"];
                 };
             };
             /** @description Refused or failed */
