@@ -122,7 +122,7 @@ func TestTheScreenNamesTheDocumentsHost(t *testing.T) {
 	}
 }
 
-// OAUTH-34 to OAUTH-37, OAUTH-44, FETCH-14, FETCH-15, FETCH-24: every document
+// OAUTH-34, OAUTH-35, OAUTH-36, OAUTH-37, OAUTH-44, FETCH-14, FETCH-15, FETCH-24: every document
 // that cannot be used gives the same answer, keeps nothing and redirects nowhere;
 // why is in the log alone.
 func TestDocumentsThatAreRefused(t *testing.T) {

@@ -255,7 +255,7 @@ func TestBadRegistrations(t *testing.T) {
 	}
 }
 
-// OAUTH-29 to OAUTH-32, OAUTH-36, OAUTH-53: the authorization endpoint sends an
+// OAUTH-29, OAUTH-30, OAUTH-31, OAUTH-32, OAUTH-36, OAUTH-53: the authorization endpoint sends an
 // error to a redirect address that is the client's, and to no other.
 func TestBadAuthorizationRequests(t *testing.T) {
 	d := newDeployment(t)
