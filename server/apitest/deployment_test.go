@@ -62,10 +62,10 @@ func newDeployment(t *testing.T, changes ...func(*config.Config)) *deployment {
 	d.url = fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port)
 	cfg := config.Config{
 		Environment: config.Test, PublicBaseURL: d.url, Deployment: "test", AuthSecret: rand.Text() + rand.Text(),
-		DatabaseAPI: d.db.URL(postgres.API), CerbosAddress: cerbostest.Start(t), IdentityFolder: t.TempDir(),
+		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t), IdentityFolder: t.TempDir(),
 		TenantID: sample.TenantID, Authority: tenantServer.URL + sample.LoginPath,
 		GraphURL: tenantServer.URL + sample.GraphPath + "/v1.0", APIURL: tenantServer.URL + sample.PowerBIPath + "/v1.0/myorg",
-		ClientID: sample.AppID, ClientSecret: sample.AppSecret, AllowDevSignIn: true, GoogleIssuer: signin.GoogleIssuer, TrustedProxy: "127.0.0.1",
+		ClientID: sample.AppID, AllowDevSignIn: true, GoogleIssuer: signin.GoogleIssuer, TrustedProxy: "127.0.0.1",
 	}
 	for _, change := range changes {
 		change(&cfg)

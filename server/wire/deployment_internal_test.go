@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/pbmb/pbmb/internal/fetch"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/authorize"
@@ -75,7 +76,7 @@ func newDeployment(t *testing.T) *deployment {
 	if err := SetUpSample(t.Context(), d.cfg); err != nil {
 		t.Fatal(err)
 	}
-	api, err := API(t.Context(), d.cfg, listener, KnownInSample(d.tenant), log)
+	api, err := API(t.Context(), d.cfg, listener, KnownInSample(d.tenant), fetch.Options{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -250,7 +250,7 @@ func (r *rotation) token(p *process) string {
 // verifies reports whether an api takes a token.
 func (r *rotation) verifies(p *process, token string) {
 	r.Helper()
-	if _, err := provider.New(r.site(), oauthstore.New(r.db.API(), setting.Base{}), p.keys, time.Now, nil).Verify(r.Context(), token); err != nil {
+	if _, err := provider.New(r.site(), oauthstore.New(r.db.API(), setting.Base{}), nil, p.keys, time.Now, nil).Verify(r.Context(), token); err != nil {
 		r.Errorf("a token does not verify: %v", err)
 	}
 }

@@ -77,7 +77,7 @@ func (p *providers) microsoft(ctx context.Context) (m signin.Provider, ok bool, 
 	case errors.Is(err, secret.ErrNotSet):
 		return m, false, nil
 	case errors.Is(err, vault.ErrNotReader):
-		p.log.ErrorContext(ctx, "the app registration's secret cannot be opened: set it again", "error", err)
+		unexpected.Log(ctx, p.log, "opening the app registration's secret, which has to be set again", err)
 		return m, false, nil
 	}
 	return m, err == nil, err
