@@ -71,16 +71,25 @@ func assignRole(ctx context.Context, q *db.Queries, a Assignment, at time.Time) 
 // ErrHasAdmin is returned when there is an admin already.
 var ErrHasAdmin = errors.New("there is an admin already")
 
+// ErrDevSignInOpen is returned by [Store.BindFirstAdmin] where both locks of the dev
+// sign-in are open and the tenant is a real one: anybody could come as anybody.
+var ErrDevSignInOpen = errors.New("the dev sign-in must be shut before a real tenant is bound")
+
 // A FirstAdmin is what binds a new database.
 type FirstAdmin struct {
 	Email    string
 	TenantID string // the Microsoft tenant that the database belongs to from now on
 	Mock     bool   // whether the tenant is the sample tenant
+
+	DevSignIn bool // whether both locks of the dev sign-in are open
 }
 
 // BindFirstAdmin makes the first admin and binds the database to its tenant, all or
 // nothing (TENANT-05). From then on the default role reaches the tenant's members.
 func (s *Store) BindFirstAdmin(ctx context.Context, first FirstAdmin, at time.Time) error {
+	if first.DevSignIn && !first.Mock {
+		return ErrDevSignInOpen
+	}
 	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
 		if err := q.LockFirstAdmin(ctx); err != nil {

@@ -427,3 +427,25 @@ func TestASignInStateIsTakenOnce(t *testing.T) {
 		}
 	}
 }
+
+// TENANT-19: what the setup's confirm calls binds no real tenant while the dev
+// sign-in is open.
+func TestNoRealTenantIsBoundWhileTheDevSignInIsOpen(t *testing.T) {
+	f := newFixture(t)
+	first := store.FirstAdmin{Email: "ada@sample.example", TenantID: groupA, DevSignIn: true}
+	if err := f.BindFirstAdmin(t.Context(), first, time.Now()); !errors.Is(err, store.ErrDevSignInOpen) {
+		t.Errorf("with the dev sign-in open: %v", err)
+	}
+	for _, table := range []string{"deployment_tenant", "role_assignment", "audit_event"} {
+		if n := f.rows(table); n != 0 {
+			t.Errorf("%d rows in %s", n, table)
+		}
+	}
+	first.DevSignIn = false
+	if err := f.BindFirstAdmin(t.Context(), first, time.Now()); err != nil {
+		t.Errorf("with the dev sign-in shut: %v", err)
+	}
+	if n := f.rows("deployment_tenant"); n != 1 {
+		t.Errorf("%d bindings", n)
+	}
+}

@@ -90,7 +90,9 @@ func SetUpSample(ctx context.Context, cfg config.Config) error {
 	if err := sealSampleSecrets(ctx, cfg, pool); err != nil {
 		return err
 	}
-	err = people.BindFirstAdmin(ctx, oauthstore.FirstAdmin{Email: sampleRoles[0].email, TenantID: cfg.TenantID, Mock: cfg.MockAuthority()}, now)
+	err = people.BindFirstAdmin(ctx, oauthstore.FirstAdmin{
+		Email: sampleRoles[0].email, TenantID: cfg.TenantID, Mock: cfg.MockAuthority(), DevSignIn: cfg.AllowDevSignIn && cfg.Environment.Relaxed(),
+	}, now)
 	if errors.Is(err, oauthstore.ErrHasAdmin) {
 		return nil
 	}
