@@ -35,7 +35,7 @@ child.on('close', (code) => {
   for (const entry of readdirSync(out, { recursive: true })) {
     if (!String(entry).endsWith('checks.json')) continue;
     for (const check of JSON.parse(readFileSync(join(out, String(entry)), 'utf8'))) {
-      if (check.status === 'FAILURE') failed.push(check);
+      if (check.status === 'FAILURE' || check.status === 'WARNING') failed.push(check);
       if (check.status === 'SUCCESS') passed++;
     }
   }
