@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -100,13 +101,31 @@ type running struct {
 	data   string
 	ready  readyFile
 	config config.Config
-	out    *bytes.Buffer
+	out    *printed
 	stop   func() error // ends it and returns what Run returned
+}
+
+// printed is what a demo told people so far.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
 }
 
 func startDemo(t *testing.T, data string, setup func(context.Context, config.Config) error) *running {
 	t.Helper()
-	r := &running{data: data, out: &bytes.Buffer{}}
+	r := &running{data: data, out: &printed{}}
 	path := filepath.Join(filepath.Dir(data), "ready.json")
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended error
@@ -201,6 +220,8 @@ func TestRunLeavesNothingBehindAndKeepsItsData(t *testing.T) {
 		!strings.HasPrefix(got.SampleURL, "http://127.0.0.1:") || got.PID != os.Getpid() || len(got.People) != 1 {
 		t.Errorf("the ready file has %+v", got)
 	}
+	// The file is there before the words are.
+	waitFor(t, "the last words", func() bool { return strings.Contains(first.out.String(), "Ctrl+C") })
 	for _, want := range []string{first.ready.URL, first.ready.MCPURL, "viewer@sample.example"} {
 		if !strings.Contains(first.out.String(), want) {
 			t.Errorf("nobody is told of %s:\n%s", want, first.out)
