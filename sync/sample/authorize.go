@@ -219,7 +219,7 @@ var pages = template.Must(template.New("").Parse(`
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 3rem auto; padding: 0 1rem; color: #222; background: #fff }
 button { font: inherit; text-align: left; width: 100%; padding: .6rem .9rem; margin: 0 0 .5rem; border: 1px solid #999; border-radius: .4rem; background: #fff; color: inherit; cursor: pointer }
 button:hover, button:focus-visible { border-color: #0b57d0; outline: 2px solid #0b57d0 }
-small { color: #595959; display: block }
+small { color: #595959; display: block; overflow-wrap: anywhere }
 </style>
 {{- end -}}
 
