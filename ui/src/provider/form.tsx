@@ -55,7 +55,15 @@ export function ProviderForm() {
           </label>
           <label>
             Id <span class="quiet">a word for good, such as acme: its people and groups are known by it</span>
-            <input type="text" name="id" required maxLength={30} pattern="[a-z][a-z0-9\-]*" spellcheck={false} />
+            <input
+              type="text"
+              name="id"
+              required
+              maxLength={30}
+              pattern="[a-z][a-z0-9\-]*"
+              title="Small letters, digits and hyphens, beginning with a letter"
+              spellcheck={false}
+            />
           </label>
           <label>
             Issuer <span class="quiet">exactly as its ID tokens name it</span>

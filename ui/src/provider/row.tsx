@@ -31,7 +31,7 @@ export function ProviderRow({ provider, removed }: { provider: SignInWay; remove
             "Configured by the operator"
           ) : (
             <>
-              {provider.added_by}, <Time at={provider.added_at ?? ""} />
+              Added by {provider.added_by}, <Time at={provider.added_at ?? ""} />
               {provider.tested_as && <>, tested as {provider.tested_as}</>}
             </>
           )}
