@@ -8,9 +8,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/spf13/cobra"
@@ -236,7 +238,7 @@ func convert(s *huma.Schema, what, given string, input io.Reader) (any, error) {
 	}
 	switch s.Type {
 	case huma.TypeString:
-		return given, nil
+		return given, checkFormat(s, what, given)
 	case huma.TypeInteger:
 		n, err := strconv.ParseInt(given, 10, 64)
 		if err != nil {
@@ -260,6 +262,23 @@ func convert(s *huma.Schema, what, given string, input io.Reader) (any, error) {
 		return nil, usagef("%s must be JSON", what)
 	}
 	return json.RawMessage(given), nil
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// checkFormat says what the deployment would refuse in the words of its schema.
+func checkFormat(s *huma.Schema, what, given string) error {
+	switch s.Format {
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, given); err != nil {
+			return usagef("%s is %q, and must be a time such as 2027-06-30T00:00:00Z", what, given)
+		}
+	case "uuid":
+		if !uuid.MatchString(given) {
+			return usagef("%s is %q, and must be an id as a list prints it", what, given)
+		}
+	}
+	return nil
 }
 
 func choices(s *huma.Schema) string {

@@ -65,6 +65,8 @@ type input struct {
 	Loud   bool     `json:"loud,omitempty" doc:"Loudly"`
 	Tag    []string `json:"tag,omitempty" doc:"What it is"`
 	Why    string   `json:"why" doc:"Why"`
+	Since  string   `json:"since,omitempty" doc:"From when" format:"date-time"`
+	Owner  string   `json:"owner,omitempty" doc:"Whose" format:"uuid"`
 }
 
 type outcome struct {
@@ -108,6 +110,10 @@ func TestAnOperationIsACommand(t *testing.T) {
 		"what is not given is not sent": {
 			"POST /things", "paint <thing>", "", []string{"paint", "it", "--why", ""},
 			sent{"POST", "/api/v1/things", nil, `{"thing":"it","why":""}`},
+		},
+		"a time and an id": {
+			"POST /things", "paint <thing>", "", []string{"paint", "it", "--why", "", "--since", "2027-06-30T00:00:00.5+02:00", "--owner", "13AA8d92-8fce-4478-bcc7-9cc3afc16ae8"},
+			sent{"POST", "/api/v1/things", nil, `{"owner":"13AA8d92-8fce-4478-bcc7-9cc3afc16ae8","since":"2027-06-30T00:00:00.5+02:00","thing":"it","why":""}`},
 		},
 		"in the query": {
 			"DELETE /things/{thing}", "things remove <thing>", "", []string{"things", "remove", "it", "--why=a b", "--loud=false"},
@@ -159,6 +165,8 @@ func TestWrongUsage(t *testing.T) {
 		"no whole number":     {[]string{"things", "paint", "it", "--why", "x", "--max-age", "old"}, "must be a whole number"},
 		"no number":           {[]string{"things", "paint", "it", "--why", "x", "--ratio", "much"}, "must be a number"},
 		"no truth":            {[]string{"things", "paint", "it", "--why", "x", "--loud=maybe"}, "must be true or false"},
+		"no time":             {[]string{"things", "paint", "it", "--why", "x", "--since", "2027-06-30"}, "must be a time such as 2027-06-30T00:00:00Z"},
+		"no id":               {[]string{"things", "paint", "it", "--why", "x", "--owner", "ada"}, `--owner is "ada", and must be an id`},
 		"an unknown flag":     {[]string{"things", "paint", "it", "--colour", "red"}, "unknown flag: --colour"},
 		"an unknown word":     {[]string{"things", "print"}, `knows no "print"`},
 		"a flag of the field": {[]string{"things", "paint", "--thing", "it"}, "unknown flag: --thing"},
