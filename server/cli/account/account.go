@@ -78,6 +78,9 @@ func deployment(given string) (string, error) {
 // returns the JSON of a success. Other errors than [ErrNotSignedIn] are
 // [*Problem], [*UnreachableError], or say what is wrong on this side.
 func (a *Account) Call(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+	if a.URL == "" && a.token != "" {
+		return nil, &AddressError{"PBMB_TOKEN does not say which deployment it is for: name that with --url or PBMB_URL"}
+	}
 	if a.URL == "" {
 		return nil, fmt.Errorf("%w: run pbmb login --url https://your-deployment first", ErrNotSignedIn)
 	}
@@ -105,7 +108,11 @@ func (a *Account) Call(ctx context.Context, method, path string, query url.Value
 	if payload != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return a.send(r)
+	raw, err := a.send(r)
+	if a.token != "" && errors.Is(err, ErrNotSignedIn) {
+		return nil, fmt.Errorf("%w at %s: it does not take the token in PBMB_TOKEN", ErrNotSignedIn, a.URL)
+	}
+	return raw, err
 }
 
 func (a *Account) send(r *http.Request) (json.RawMessage, error) {

@@ -267,6 +267,21 @@ func TestALoginThatEnded(t *testing.T) {
 	}
 }
 
+// CLI-08: no login mends a token of the environment.
+func TestATokenThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s, h := oauthtest.New(t, oauthtest.Options{}), newHome(t)
+	h.env["PBMB_TOKEN"] = "pbmb_sk_nobody"
+	_, err := h.whoami(s)
+	if !errors.Is(err, account.ErrNotSignedIn) || !strings.Contains(err.Error(), "PBMB_TOKEN") || strings.Contains(err.Error(), "pbmb login") {
+		t.Errorf("a wrong token: %v", err)
+	}
+	_, err = h.choose("").Call(t.Context(), http.MethodGet, "/api/v1/whoami", nil, nil)
+	if _, wrong := errors.AsType[*account.AddressError](err); !wrong || !strings.Contains(err.Error(), "PBMB_URL") {
+		t.Errorf("no deployment: %v", err)
+	}
+}
+
 // CLI-01
 func TestLoginThatIsNotAllowed(t *testing.T) {
 	t.Parallel()
