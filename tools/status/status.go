@@ -128,9 +128,9 @@ func warnings(full *Sync, secrets []secret.Info, remake int, now time.Time) []st
 		date := i.ExpiresAt.UTC().Format(time.DateOnly)
 		switch secret.ExpiryOf(i.ExpiresAt, now) {
 		case secret.Expired:
-			over = append(over, fmt.Sprintf("The secret %s ended on %s: make a new one in Entra and set it.", i.Name, date))
+			over = append(over, fmt.Sprintf("The secret %s ended on %s: make a new one where it was issued and set it.", i.Name, date))
 		case secret.Urgent:
-			soon = append(soon, fmt.Sprintf("The secret %s ends on %s, within a week: make a new one in Entra and set it.", i.Name, date))
+			soon = append(soon, fmt.Sprintf("The secret %s ends on %s, within a week: make a new one where it was issued and set it.", i.Name, date))
 		case secret.Warn:
 			later = append(later, fmt.Sprintf("The secret %s ends on %s.", i.Name, date))
 		}
@@ -138,7 +138,10 @@ func warnings(full *Sync, secrets []secret.Info, remake int, now time.Time) []st
 	if full != nil && full.State == "failed" {
 		soon = append(soon, "The last full sync failed: the worker's log says why.")
 	}
-	if remake > 0 {
+	switch {
+	case remake == 1:
+		later = append(later, "One person has to make their Power BI connection again.")
+	case remake > 1:
 		later = append(later, fmt.Sprintf("%d people have to make their Power BI connection again.", remake))
 	}
 	return append(append(over, soon...), later...)

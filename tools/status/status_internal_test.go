@@ -17,8 +17,8 @@ func TestWarnings(t *testing.T) {
 		31 * day: "",
 		30 * day: "The secret scanner.client_secret ends on 2027-06-30.",
 		8 * day:  "The secret scanner.client_secret ends on 2027-06-30.",
-		7 * day:  "The secret scanner.client_secret ends on 2027-06-30, within a week: make a new one in Entra and set it.",
-		0:        "The secret scanner.client_secret ended on 2027-06-30: make a new one in Entra and set it.",
+		7 * day:  "The secret scanner.client_secret ends on 2027-06-30, within a week: make a new one where it was issued and set it.",
+		0:        "The secret scanner.client_secret ended on 2027-06-30: make a new one where it was issued and set it.",
 	} {
 		got := warnings(nil, []secret.Info{scanner}, 0, end.Add(-left))
 		if len(got) > 1 || len(got) == 0 != (want == "") || len(got) == 1 && got[0] != want {
