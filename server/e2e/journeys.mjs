@@ -253,6 +253,19 @@ const journeys = {
     const me = await (await fetch(`${origin}/api/v1/me`, { headers: { authorization: `Bearer ${tokens.access_token}` } })).json();
     assert.equal(me.email, viewer, JSON.stringify([tokens, me]));
     assert.equal(me.via, 'cli');
+
+    // OAUTH-15, OAUTH-16: what was allowed is ended where it is listed.
+    await page.goto('/me');
+    const grants = page.getByRole('region', { name: 'Clients that act for you' });
+    const row = grants.getByRole('listitem').filter({ hasText: 'The pbmb command line' }).first();
+    await row.waitFor();
+    await v.look('me-grants');
+    await row.getByRole('button', { name: 'End' }).first().click();
+    await v.look('me-grant-end');
+    await row.getByRole('button', { name: 'End it' }).click();
+    await grants.getByText('It has ended').waitFor();
+    const after = await fetch(`${origin}/api/v1/me`, { headers: { authorization: `Bearer ${tokens.access_token}` } });
+    assert.equal(after.status, 401);
     return v.close();
   },
 

@@ -8,6 +8,7 @@ import { Loaded } from "../ui/loaded";
 import { ProblemNotice } from "../ui/notice";
 import { Time } from "../ui/time";
 import { useLoad } from "../useload";
+import { Grants } from "./grants";
 import { Passkeys } from "./passkeys";
 
 export function AccountPage() {
@@ -30,6 +31,7 @@ export function AccountPage() {
           </>
         )}
       </Loaded>
+      <Grants />
       <Passkeys />
       <SignOut />
     </>

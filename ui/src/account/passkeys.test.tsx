@@ -13,6 +13,7 @@ async function open(answers: Parameters<typeof serve>[0] = {}, passkeys = true) 
   const calls = serve({
     "GET /api/auth/config": { body: { providers: [], passkeys, dev_sign_in: false, sample_data: false } },
     "GET /api/v1/me": { status: 403, body: { kind: "forbidden", detail: "No role." } },
+    "GET /api/v1/me/grants": { body: { items: [], total: 0 } },
     "GET /api/auth/passkeys": () => ({ body: { items: own } }),
     "POST /api/auth/passkeys/options": { body: { publicKey: { challenge: "c1" } } },
     "POST /api/auth/passkeys": (call: Call) => {

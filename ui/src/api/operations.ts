@@ -10,6 +10,7 @@ export type AuditItem = Schemas["AdminAuditItem"];
 export type Column = Schemas["ColumnItem"];
 export type Dataset = Schemas["DatasetGetOutput"];
 export type Decision = Schemas["PiiDecideOutput"];
+export type Grant = Schemas["MeGrantItem"];
 export type Hit = Schemas["SearchItem"];
 export type ListedDataset = Schemas["DatasetItem"];
 export type Me = Schemas["MeWhoamiOutput"];
@@ -36,6 +37,10 @@ async function answer<T>(call: Promise<{ data?: T; error?: unknown; response: Re
 }
 
 export const getMe = () => answer(client.GET("/api/v1/me"));
+
+export const listMyGrants = (cursor?: string) => answer(client.GET("/api/v1/me/grants", { params: { query: { ...(cursor && { cursor }) } } }));
+
+export const endMyGrant = (grant: string) => answer(client.DELETE("/api/v1/me/grants/{grant}", { params: { path: { grant } } }));
 
 // connectAddress is where the browser goes to connect a Power BI account and come
 // back to next.
