@@ -165,6 +165,9 @@ func (h *Handler) finish(kind Kind) http.HandlerFunc {
 			identity, err = h.redeem(r.Context(), p, a, state)
 		}
 		if err == nil {
+			err = h.stands(r.Context(), p)
+		}
+		if err == nil {
 			_, err = h.startSession(w, r, identity)
 		}
 		if err != nil {
@@ -174,6 +177,16 @@ func (h *Handler) finish(kind Kind) http.HandlerFunc {
 		w.Header().Set("Cache-Control", "no-store")
 		http.Redirect(w, r, state.Next, http.StatusSeeOther)
 	}
+}
+
+// stands returns [errUntrusted] for a provider that is not what it was any more: it
+// answers as slowly as it likes, and may be taken away while we wait for it.
+func (h *Handler) stands(ctx context.Context, p Provider) error {
+	now, err := h.provider(ctx, p.Kind, p.ID)
+	if errors.Is(err, errNoProvider) || err == nil && (now.Issuer != p.Issuer || now.ClientID != p.ClientID) {
+		return fmt.Errorf("%w: the provider was taken away meanwhile", errUntrusted)
+	}
+	return err
 }
 
 // takeState takes the state that this browser left with, if it did so for a

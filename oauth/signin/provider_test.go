@@ -364,6 +364,38 @@ func TestAProviderThatIsGoneSignsNobodyIn(t *testing.T) {
 	}
 }
 
+// SIGNIN-35 FETCH-13: nor does one that goes, or becomes another's, while it is waited for.
+func TestAProviderThatGoesMeanwhileSignsNobodyIn(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*signin.Provider) []signin.Provider{
+		"gone":           func(*signin.Provider) []signin.Provider { return nil },
+		"another issuer": func(p *signin.Provider) []signin.Provider { p.Issuer += "/x"; return []signin.Provider{*p} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newIssuer(t, signin.OpenIDConnect)
+			var mu sync.Mutex
+			now := e.providers()
+			s := oauthtest.New(t, oauthtest.Options{ProvidersNow: func() []signin.Provider {
+				mu.Lock()
+				defer mu.Unlock()
+				return now
+			}})
+			assign(t, s, store.Assignment{Role: "viewer", Kind: store.ToDomain, Subject: "sample.example"})
+			b, issue, other := s.Browser(), e.good(nil), e.provider()
+			refusedAs(t, name, e.signIn(b, func(nonce string) string {
+				mu.Lock()
+				defer mu.Unlock()
+				now = change(&other)
+				return issue(nonce)
+			}), "refused")
+			if n := rows(s); n != 0 {
+				t.Errorf("%d rows were written", n)
+			}
+		})
+	}
+}
+
 // FETCH-19, FETCH-20
 func TestEndpointsLieAtTheProvidersOwnOrigin(t *testing.T) {
 	t.Parallel()

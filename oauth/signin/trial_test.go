@@ -14,6 +14,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
+	"github.com/pbmb/pbmb/oauth/session"
 	"github.com/pbmb/pbmb/oauth/signin"
 	"github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/policies"
@@ -210,10 +211,10 @@ func TestAProvidersSecretGoesWithIt(t *testing.T) {
 
 	// In a transaction that fails nothing changes.
 	broken := brokenSecrets{s.Secrets()}
-	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "acme", broken); err == nil || kept() == "" || choices(s) == "[]" {
+	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "acme", broken, s.Clock.Now()); err == nil || kept() == "" || choices(s) == "[]" {
 		t.Errorf("a removal that fails: %v, kept %s, choices %s", err, kept(), choices(s))
 	}
-	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "other", s.Secrets()); !errors.Is(err, postgres.ErrNotFound) {
+	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "other", s.Secrets(), s.Clock.Now()); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
 	}
 
@@ -231,7 +232,7 @@ func TestAProvidersSecretGoesWithIt(t *testing.T) {
 		t.Error("the old issuer still vouches")
 	}
 
-	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "acme", s.Secrets()); err != nil || kept() != "" || choices(s) != "[]" {
+	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "acme", s.Secrets(), s.Clock.Now()); err != nil || kept() != "" || choices(s) != "[]" {
 		t.Errorf("removed: %v, kept %s, choices %s", err, kept(), choices(s))
 	}
 	var audited string
@@ -364,5 +365,74 @@ func TestTheRoutesOfTheSignIn(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// FETCH-13 SIGNIN-14 SIGNIN-27 OAUTH-14: a provider that is gone leaves its people
+// nothing that goes on by itself, and no email that others wait for.
+func TestNothingOutlivesItsProvider(t *testing.T) {
+	t.Parallel()
+	e := newIssuer(t, signin.OpenIDConnect)
+	s := oauthtest.New(t, oauthtest.Options{})
+	assign(t, s, store.Assignment{Role: "curator", Kind: store.ToPerson, Subject: "ada@sample.example"})
+	a := newAdmin(t, s)
+	id, callback := a.try(t, e, e.good(nil))
+	a.Get(callback)
+	if err := a.add(t, id); err != nil {
+		t.Fatal(err)
+	}
+	b := s.Browser()
+	e.signIn(b, e.good(nil))
+	person := b.Get("/api/v1/whoami").Field("ID")
+
+	access, refresh := b.Tokens(s.Register())
+	device, code := s.StartDevice()
+	if got := b.AnswerDevice(code, true); got.Status != 200 {
+		t.Fatal(got.Status, got.Body)
+	}
+	passkey := store.Passkey{PersonID: person, CredentialID: []byte("c"), PublicKey: []byte("k"), Name: "phone", CreatedAt: s.Clock.Now()}
+	if _, err := s.Store.AddPasskey(t.Context(), &policies.Principal{Kind: policies.Person, ID: person, Via: policies.ViaBrowser}, passkey); err != nil {
+		t.Fatal(err)
+	}
+	byPasskey := func(secret string) error {
+		now := s.Clock.Now()
+		_, err := s.Store.SignInByPasskey(t.Context(), store.PasskeyUse{PersonID: person, CredentialID: passkey.CredentialID},
+			store.NewSession{Digest: store.Digest(secret), Provider: store.ByPasskey, At: now, ExpiresAt: now.Add(time.Hour)}, store.SignInOptions{})
+		return err
+	}
+	if err := byPasskey("before"); err != nil {
+		t.Fatal(err)
+	}
+	passkeySession := "Cookie: " + session.Cookie + "=before"
+	if got := s.Browser().Get("/api/v1/whoami", passkeySession); got.Status != 200 || s.Call(access) != 200 {
+		t.Fatalf("before: %d %s", got.Status, got.Body)
+	}
+
+	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "acme", s.Secrets(), s.Clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Browser().Get("/api/v1/whoami", passkeySession); got.Status != 401 {
+		t.Errorf("a session of a passkey: %d", got.Status)
+	}
+	if err := byPasskey("after"); !errors.Is(err, store.ErrSignInDue) {
+		t.Errorf("a sign-in by passkey: %v", err)
+	}
+	if got := s.Call(access); got != 401 {
+		t.Errorf("an access token: %d", got)
+	}
+	if got := s.Refresh("any", refresh); got.Status != 400 && got.Status != 401 {
+		t.Errorf("a refresh token: %d %s", got.Status, got.Body)
+	}
+	if got := s.Poll(device); got.Status != 400 {
+		t.Errorf("a device that was let in: %d %s", got.Status, got.Body)
+	}
+	if got := a.Get("/api/v1/whoami"); got.Status != 200 {
+		t.Errorf("an admin of another provider: %d", got.Status)
+	}
+
+	// What is assigned from now on waits for whoever is known by the email next.
+	assign(t, s, store.Assignment{Role: "pii_reader", Kind: store.ToPerson, Subject: "ada@sample.example"})
+	if got := s.SignIn("ada@sample.example", oauthtest.ViewerID).Get("/api/v1/whoami").Field("Roles"); !strings.Contains(got, "pii_reader") || strings.Contains(got, "curator") {
+		t.Errorf("the next with the email: %s", got)
 	}
 }

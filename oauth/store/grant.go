@@ -55,6 +55,7 @@ const (
 	WhyEnded        = "ended by the person"
 	WhyEndedByAdmin = "ended by an admin"
 	WhyConsentEnded = "consent ended"
+	WhyProviderGone = "sign-in provider gone"
 )
 
 // Authorize records an Allow by a person: their consent to the client where

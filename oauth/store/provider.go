@@ -110,7 +110,7 @@ func (s *Store) AddProvider(ctx context.Context, by *policies.Principal, trialID
 				return append(list, added), nil
 			}
 			if old := list[i]; old.Issuer != added.Issuer || old.Kind != added.Kind {
-				if err := endProvider(ctx, tx, secrets, old.ID); err != nil {
+				if err := endProvider(ctx, tx, secrets, old.ID, at); err != nil {
 					return nil, err
 				}
 			}
@@ -132,9 +132,9 @@ func (s *Store) AddProvider(ctx context.Context, by *policies.Principal, trialID
 }
 
 // RemoveProvider takes a provider away with its secret (FETCH-13), or returns
-// [postgres.ErrNotFound]. Whoever came through it is signed out, and what it
-// vouched for counts no longer.
-func (s *Store) RemoveProvider(ctx context.Context, by *policies.Principal, id string, secrets ProviderSecrets) (gone Provider, err error) {
+// [postgres.ErrNotFound]. Whoever came through it is signed out, what they
+// let in is ended, and what it vouched for counts no longer.
+func (s *Store) RemoveProvider(ctx context.Context, by *policies.Principal, id string, secrets ProviderSecrets, at time.Time) (gone Provider, err error) {
 	err = postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
 		err := changeProviders(ctx, tx, by, func(list []Provider) ([]Provider, error) {
 			i := slices.IndexFunc(list, func(p Provider) bool { return p.ID == id })
@@ -147,7 +147,7 @@ func (s *Store) RemoveProvider(ctx context.Context, by *policies.Principal, id s
 		if err != nil {
 			return err
 		}
-		if err := endProvider(ctx, tx, secrets, id); err != nil {
+		if err := endProvider(ctx, tx, secrets, id, at); err != nil {
 			return err
 		}
 		return auditProvider(ctx, tx, by, "remove_sign_in_provider", gone)
@@ -158,13 +158,19 @@ func (s *Store) RemoveProvider(ctx context.Context, by *policies.Principal, id s
 	return gone, nil
 }
 
-// endProvider ends what rests on a provider that is gone or now another.
-func endProvider(ctx context.Context, tx pgx.Tx, secrets ProviderSecrets, id string) error {
+// endProvider ends what rests on a provider that is gone or now another: the
+// sessions of its people, those by passkey included, what they let in, and what
+// the provider vouched for.
+func endProvider(ctx context.Context, tx pgx.Tx, secrets ProviderSecrets, id string, at time.Time) error {
 	if err := secrets.DeleteProviderSecret(ctx, tx, id); err != nil {
 		return err
 	}
 	q := db.New(tx)
 	if _, err := q.DeleteSessionsOfProvider(ctx, id); err != nil {
+		return err
+	}
+	why := WhyProviderGone
+	if _, err := q.EndGrantsOfProvider(ctx, db.EndGrantsOfProviderParams{Provider: id, Why: &why, At: &at}); err != nil {
 		return err
 	}
 	_, err := q.EndVouching(ctx, id)

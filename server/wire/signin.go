@@ -154,7 +154,7 @@ func (p *providers) Add(ctx context.Context, by *policies.Principal, trialID str
 
 // Remove takes a provider away.
 func (p *providers) Remove(ctx context.Context, by *policies.Principal, id string) (provider.Provider, error) {
-	gone, err := p.people.RemoveProvider(ctx, by, id, oauthstore.SealedSecrets{Store: p.secrets})
+	gone, err := p.people.RemoveProvider(ctx, by, id, oauthstore.SealedSecrets{Store: p.secrets}, p.now())
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = knowledge.ErrNotFound
 	}

@@ -134,6 +134,26 @@ func (q *Queries) EndGrantsOfConsent(ctx context.Context, arg EndGrantsOfConsent
 	return result.RowsAffected(), nil
 }
 
+const endGrantsOfProvider = `-- name: EndGrantsOfProvider :execrows
+update oauth_grant set revoked_at = $1, revoked_why = $2
+where revoked_at is null and person_id in (select a.person_id from account a where a.provider = $3)
+`
+
+type EndGrantsOfProviderParams struct {
+	At       *time.Time
+	Why      *string
+	Provider string
+}
+
+// What people let in who came through a provider that is gone.
+func (q *Queries) EndGrantsOfProvider(ctx context.Context, arg EndGrantsOfProviderParams) (int64, error) {
+	result, err := q.db.Exec(ctx, endGrantsOfProvider, arg.At, arg.Why, arg.Provider)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const grants = `-- name: Grants :many
 select g.id, p.id as person_id, p.email, g.client_id, c.kind as client_kind, c.name as client_name, g.scopes, g.audience, g.created_at,
   coalesce((select max(t.requested_at) from oauth_refresh_token t where t.grant_id = g.id), g.created_at)::timestamptz as last_used_at

@@ -51,10 +51,13 @@ func (q *Queries) DevSignInRows(ctx context.Context) ([]DevSignInRowsRow, error)
 }
 
 const endVouching = `-- name: EndVouching :execrows
-update person_sign_in set vouched_domain = null, group_ids = '{}' where provider = $1
+update person_sign_in
+set email_verified = false, verified_since = null, vouched_domain = null, group_ids = '{}', signed_in_at = 'epoch'
+where provider = $1
 `
 
-// A provider that is gone vouches for no domain and no group any more.
+// A provider that is gone vouches for nothing any more: for no email, domain or
+// group, and not for a sign-in by passkey either.
 func (q *Queries) EndVouching(ctx context.Context, provider string) (int64, error) {
 	result, err := q.db.Exec(ctx, endVouching, provider)
 	if err != nil {

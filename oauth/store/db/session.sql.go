@@ -47,9 +47,11 @@ func (q *Queries) DeleteSession(ctx context.Context, digest []byte) (int64, erro
 }
 
 const deleteSessionsOfProvider = `-- name: DeleteSessionsOfProvider :execrows
-delete from session where provider = $1
+delete from session
+where session.provider = $1 or person_id in (select a.person_id from account a where a.provider = $1)
 `
 
+// Those that its people opened by passkey too: an account is of one provider.
 func (q *Queries) DeleteSessionsOfProvider(ctx context.Context, provider string) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteSessionsOfProvider, provider)
 	if err != nil {

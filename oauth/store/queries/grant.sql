@@ -98,3 +98,8 @@ where person_id = @person_id and client_id = @client_id and ended_at is null;
 -- name: EndGrantsOfConsent :execrows
 update oauth_grant set revoked_at = @at, revoked_why = @why
 where person_id = @person_id and client_id = @client_id and revoked_at is null;
+
+-- What people let in who came through a provider that is gone.
+-- name: EndGrantsOfProvider :execrows
+update oauth_grant set revoked_at = @at, revoked_why = @why
+where revoked_at is null and person_id in (select a.person_id from account a where a.provider = @provider);

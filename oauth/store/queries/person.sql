@@ -50,6 +50,9 @@ union all
 select 'person_sign_in', provider, email, person_id from person_sign_in where provider = 'dev'
 order by relation, subject;
 
--- A provider that is gone vouches for no domain and no group any more.
+-- A provider that is gone vouches for nothing any more: for no email, domain or
+-- group, and not for a sign-in by passkey either.
 -- name: EndVouching :execrows
-update person_sign_in set vouched_domain = null, group_ids = '{}' where provider = @provider;
+update person_sign_in
+set email_verified = false, verified_since = null, vouched_domain = null, group_ids = '{}', signed_in_at = 'epoch'
+where provider = @provider;

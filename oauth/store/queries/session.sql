@@ -26,5 +26,7 @@ returning purpose, provider, session_id, nonce, verifier, next, expires_at;
 -- name: DeleteExpiredSignInStates :execrows
 delete from sign_in_state where expires_at <= @at;
 
+-- Those that its people opened by passkey too: an account is of one provider.
 -- name: DeleteSessionsOfProvider :execrows
-delete from session where provider = @provider;
+delete from session
+where session.provider = @provider or person_id in (select a.person_id from account a where a.provider = @provider);
