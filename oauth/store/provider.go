@@ -243,6 +243,51 @@ func (s *Store) SucceedTrial(ctx context.Context, id, email string, at time.Time
 	return nil
 }
 
+// ResealTrials drops the trials that are too old at a moment, gives reseal the
+// secrets of the others as they are sealed, and keeps what comes back where it is
+// another.
+func (s *Store) ResealTrials(ctx context.Context, at time.Time, reseal func(sealed []byte) (fresh []byte, changed bool, err error)) error {
+	err := postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
+		q := s.q.WithTx(tx)
+		if _, err := q.DeleteExpiredTrials(ctx, at); err != nil {
+			return err
+		}
+		trials, err := q.SealedTrials(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range trials {
+			fresh, changed, err := reseal(t.ClientSecret)
+			if err != nil {
+				return err
+			}
+			if !changed {
+				continue
+			}
+			if err := q.SaveSealedTrial(ctx, db.SaveSealedTrialParams{ID: t.ID, ClientSecret: fresh}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("resealing the secrets of trials: %w", err)
+	}
+	return nil
+}
+
+// SealedTrials returns the secrets of all trials as they are sealed.
+func (s *Store) SealedTrials(ctx context.Context) (sealed [][]byte, err error) {
+	trials, err := s.q.SealedTrials(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the secrets of trials: %w", postgres.Translate(err))
+	}
+	for _, t := range trials {
+		sealed = append(sealed, t.ClientSecret)
+	}
+	return sealed, nil
+}
+
 // SealedSecrets keeps the client secrets of providers among all secrets.
 type SealedSecrets struct{ *secret.Store }
 

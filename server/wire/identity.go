@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -46,7 +47,7 @@ func settleIn(ctx context.Context, tx pgx.Tx, c vault.Container, v *vault.Vault)
 		return err
 	}
 	if c == vault.API {
-		if err := resealKeys(ctx, tx, v); err != nil {
+		if err := resealOAuth(ctx, tx, v); err != nil {
 			return err
 		}
 	}
@@ -54,14 +55,21 @@ func settleIn(ctx context.Context, tx pgx.Tx, c vault.Container, v *vault.Vault)
 	return err
 }
 
-func resealKeys(ctx context.Context, tx pgx.Tx, v *vault.Vault) error {
-	return oauthstore.New(nil, setting.Base{}).Within(tx).ResealKeys(ctx, func(sealed []byte) ([]byte, bool, error) {
+// resealOAuth reseals what the packages of oauth keep: the signing keys, and the
+// secrets of sign-in providers that an admin tries.
+func resealOAuth(ctx context.Context, tx pgx.Tx, v *vault.Vault) error {
+	reseal := func(sealed []byte) ([]byte, bool, error) {
 		fresh, changed, err := v.Reseal(sealed)
 		if errors.Is(err, vault.ErrNotReader) {
 			return sealed, false, nil // whoever needs it says so
 		}
 		return fresh, changed, err
-	})
+	}
+	people := oauthstore.New(nil, setting.Base{}).Within(tx)
+	if err := people.ResealKeys(ctx, reseal); err != nil {
+		return err
+	}
+	return people.ResealTrials(ctx, time.Now(), reseal)
 }
 
 // RotateIdentity gives a container a new identity, reseals for it whatever that
@@ -133,13 +141,19 @@ func removeRetired(ctx context.Context, pool *pgxpool.Pool, c vault.Container, v
 		return err
 	}
 	if c == vault.API {
-		keys, err := oauthstore.New(pool, setting.Base{}).Keys(ctx)
+		people := oauthstore.New(pool, setting.Base{})
+		keys, err := people.Keys(ctx)
 		if err != nil {
 			return err
 		}
 		for _, k := range keys {
 			sealed = append(sealed, k.Sealed)
 		}
+		trials, err := people.SealedTrials(ctx)
+		if err != nil {
+			return err
+		}
+		sealed = append(sealed, trials...)
 		if err := accounts.EachSealed(ctx, note); err != nil {
 			return err
 		}

@@ -321,6 +321,54 @@ func TestRotatingTheApi(t *testing.T) {
 	r.check(r.api(), w) // from files alone
 }
 
+// SECRET-21, SECRET-25: the secret of a provider that an admin tries just now too.
+func TestRotatingTheApiDuringATrial(t *testing.T) {
+	t.Parallel()
+	r := newRotation(t)
+	running := r.api()
+	people := oauthstore.New(r.db.API(), setting.Base{})
+	var person string
+	r.db.QueryRow("select id::text from person limit 1", nil, &person)
+	try := func(id string, since time.Duration) string {
+		t.Helper()
+		sealed, err := running.vault.Seal([]byte("secret of " + id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-since)
+		trial, err := people.StartTrial(t.Context(), person, oauthstore.Provider{ID: id}, sealed, at, at.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trial
+	}
+	trials := map[string]string{"before": try("before", 0)}
+	try("over", 2*time.Hour)
+	r.rotate(vault.API)
+	trials["after"] = try("after", 0) // by an api that has not restarted
+	restarted := r.api()
+	if err := restarted.rekeyer.RekeyTokens(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.retired(vault.API); len(got) != 0 {
+		t.Errorf("retired files %q are left", got)
+	}
+	restarted = r.api() // from files alone
+	for id, trial := range trials {
+		kept, err := people.Trial(t.Context(), trial, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := restarted.vault.Open(kept.ClientSecret); err != nil || string(got) != "secret of "+id {
+			t.Errorf("the trial %s a rotation: %q, %v", id, got, err)
+		}
+	}
+	var left int
+	if r.db.QueryRow("select count(*) from sign_in_trial", nil, &left); left != len(trials) {
+		t.Errorf("%d trials are left, want %d", left, len(trials))
+	}
+}
+
 // SECRET-21, SECRET-25
 func TestRotatingTheWorker(t *testing.T) {
 	t.Parallel()

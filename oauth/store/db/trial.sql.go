@@ -49,6 +49,49 @@ func (q *Queries) InsertTrial(ctx context.Context, arg InsertTrialParams) (strin
 	return id, err
 }
 
+const saveSealedTrial = `-- name: SaveSealedTrial :exec
+update sign_in_trial set client_secret = $1 where id = $2
+`
+
+type SaveSealedTrialParams struct {
+	ClientSecret []byte
+	ID           string
+}
+
+func (q *Queries) SaveSealedTrial(ctx context.Context, arg SaveSealedTrialParams) error {
+	_, err := q.db.Exec(ctx, saveSealedTrial, arg.ClientSecret, arg.ID)
+	return err
+}
+
+const sealedTrials = `-- name: SealedTrials :many
+select id, client_secret from sign_in_trial for update
+`
+
+type SealedTrialsRow struct {
+	ID           string
+	ClientSecret []byte
+}
+
+func (q *Queries) SealedTrials(ctx context.Context) ([]SealedTrialsRow, error) {
+	rows, err := q.db.Query(ctx, sealedTrials)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SealedTrialsRow
+	for rows.Next() {
+		var i SealedTrialsRow
+		if err := rows.Scan(&i.ID, &i.ClientSecret); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const succeedTrial = `-- name: SucceedTrial :execrows
 update sign_in_trial set email = $1::text, succeeded_at = $2::timestamptz where id = $3 and expires_at > $2::timestamptz
 `

@@ -18,3 +18,9 @@ update sign_in_trial set email = @email::text, succeeded_at = @at::timestamptz w
 delete from sign_in_trial
 where id = @id and person_id = @person_id and succeeded_at is not null and expires_at > @at
 returning provider, client_secret, email;
+
+-- name: SealedTrials :many
+select id, client_secret from sign_in_trial for update;
+
+-- name: SaveSealedTrial :exec
+update sign_in_trial set client_secret = @client_secret where id = @id;
