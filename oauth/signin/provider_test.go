@@ -506,3 +506,27 @@ func TestCheckNew(t *testing.T) {
 		}
 	}
 }
+
+// SIGNIN-15 SIGNIN-21: whoever signs in by Microsoft is known by their own account, also
+// where somebody was before who connected it and has the same email.
+func TestAnAccountIsWhoseSignsInWithIt(t *testing.T) {
+	t.Parallel()
+	e := newIssuer(t, signin.OpenIDConnect)
+	s := oauthtest.New(t, oauthtest.Options{Providers: e.providers()})
+	assign(t, s, store.Assignment{Role: "viewer", Kind: store.ToDomain, Subject: "sample.example"})
+	b := s.Browser()
+	e.signIn(b, e.good(nil))
+	first := b.Get("/api/v1/whoami").Field("ID")
+	s.DB.Exec("insert into person_identity (person_id, object_id) values ($1, $2)", first, oauthtest.ViewerID) // CONN-16
+	for range 2 {
+		second := s.SignIn("ada@sample.example", oauthtest.ViewerID).Get("/api/v1/whoami").Field("ID")
+		var known string
+		s.DB.QueryRow("select string_agg(person_id || ' ' || object_id || ' ' || (signed_in_at is not null)::text, ', ') from person_identity", nil, &known)
+		if second == first || known != second+" "+oauthtest.ViewerID+" true" {
+			t.Errorf("known are %s, want %s", known, second)
+		}
+	}
+	if a := b.Get("/api/v1/whoami"); a.Status != http.StatusOK {
+		t.Errorf("the other: %d", a.Status)
+	}
+}

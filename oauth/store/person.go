@@ -102,6 +102,9 @@ func signIn(ctx context.Context, s *Store, in SignIn, session NewSession, opt Si
 		if in.GroupsRead {
 			groupsReadAt = &session.At
 		}
+		if err := s.q.TakeIdentity(ctx, db.TakeIdentityParams{PersonID: personID, ObjectID: in.ObjectID}); err != nil {
+			return nil, err
+		}
 		if err := s.q.SaveIdentity(ctx, db.SaveIdentityParams{
 			PersonID: personID, ObjectID: in.ObjectID, At: &session.At,
 			GroupIds: append([]string{}, in.GroupIDs...), GroupsReadAt: groupsReadAt,

@@ -232,6 +232,22 @@ func (q *Queries) SaveSignIn(ctx context.Context, arg SaveSignInParams) error {
 	return err
 }
 
+const takeIdentity = `-- name: TakeIdentity :exec
+update person_identity set person_id = $1 where object_id = $2 and person_id <> $1
+`
+
+type TakeIdentityParams struct {
+	PersonID string
+	ObjectID string
+}
+
+// A sign-in says more of whose an account is than an email that matched when
+// somebody connected it.
+func (q *Queries) TakeIdentity(ctx context.Context, arg TakeIdentityParams) error {
+	_, err := q.db.Exec(ctx, takeIdentity, arg.PersonID, arg.ObjectID)
+	return err
+}
+
 const updatePerson = `-- name: UpdatePerson :exec
 update person set email = $1, name = case when $2::text = '' then name else $2::text end where id = $3
 `

@@ -19,6 +19,11 @@ select a.account_id
 from account a join person p on p.id = a.person_id
 where a.provider = 'microsoft' and lower(p.email) = lower(@email::text);
 
+-- A sign-in says more of whose an account is than an email that matched when
+-- somebody connected it.
+-- name: TakeIdentity :exec
+update person_identity set person_id = @person_id where object_id = @object_id and person_id <> @person_id;
+
 -- name: SaveIdentity :exec
 insert into person_identity (person_id, object_id, signed_in_at, group_ids, groups_read_at)
 values (@person_id, @object_id, @at, @group_ids, sqlc.narg(groups_read_at))
