@@ -436,3 +436,34 @@ func TestNothingOutlivesItsProvider(t *testing.T) {
 		t.Errorf("the next with the email: %s", got)
 	}
 }
+
+// ROLES-37: a provider stays while every admin comes through it, and an admin whose
+// provider is gone does not count as one.
+func TestTheLastAdminsProviderStays(t *testing.T) {
+	t.Parallel()
+	e := newIssuer(t, signin.OpenIDConnect)
+	s := oauthtest.New(t, oauthtest.Options{})
+	assign(t, s, store.Assignment{Role: "admin", Kind: store.ToPerson, Subject: "ada@sample.example"})
+	a := newAdmin(t, s)
+	id, callback := a.try(t, e, e.good(nil))
+	a.Get(callback)
+	if err := a.add(t, id); err != nil {
+		t.Fatal(err)
+	}
+	e.signIn(s.Browser(), e.good(nil))
+	own := func() (id string) {
+		s.DB.QueryRow("select id::text from role_assignment where role = 'admin' and person_id = $1", []any{a.ID}, &id)
+		return id
+	}()
+	s.DB.Exec("update role_assignment set person_id = null where id = $1", own)
+	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "acme", s.Secrets(), s.Clock.Now()); !errors.Is(err, store.ErrLastAdmin) || choices(s) == "[]" {
+		t.Errorf("while nobody else is an admin: %v", err)
+	}
+	s.DB.Exec("update role_assignment set person_id = $1 where id = $2", a.ID, own)
+	if _, err := s.Store.RemoveProvider(t.Context(), a.Principal, "acme", s.Secrets(), s.Clock.Now()); err != nil {
+		t.Errorf("while somebody else is: %v", err)
+	}
+	if _, err := s.Store.Revoke(t.Context(), a.Principal, own); !errors.Is(err, store.ErrLastAdmin) {
+		t.Errorf("revoking the one who can sign in: %v", err)
+	}
+}

@@ -88,12 +88,9 @@ func (s *Store) Revoke(ctx context.Context, by *policies.Principal, id string) (
 			return err
 		}
 		if gone.Role == policies.RoleAdmin && gone.Kind == string(ToPerson) {
-			var left bool
-			// One that nobody has claimed may be for somebody who never comes.
-			if err := tx.QueryRow(ctx, `select exists (select from role_assignment where role = 'admin' and kind = 'person' and person_id is not null)`).Scan(&left); err != nil {
+			if left, err := adminsWithout(ctx, tx, ""); err != nil {
 				return err
-			}
-			if !left {
+			} else if left == 0 {
 				return ErrLastAdmin
 			}
 		}
@@ -103,6 +100,20 @@ func (s *Store) Revoke(ctx context.Context, by *policies.Principal, id string) (
 		return StandingAssignment{}, fmt.Errorf("revoking a role: %w", err)
 	}
 	return gone, nil
+}
+
+// adminsWithout counts the admins who can sign in by another provider than one that
+// goes. An assignment that nobody has claimed may be for somebody who never comes,
+// and whoever came through a provider that is gone cannot come again.
+func adminsWithout(ctx context.Context, tx pgx.Tx, provider string) (n int, err error) {
+	err = tx.QueryRow(ctx, `
+		select count(distinct r.person_id) from role_assignment r
+		where r.role = 'admin' and r.kind = 'person' and r.person_id is not null and not exists (
+			select from account a
+			where a.person_id = r.person_id and a.provider not in ('microsoft', 'dev') and (a.provider = $1 or not exists (
+				select from setting s cross join jsonb_array_elements(s.value) p where s.key = 'auth.providers' and p ->> 'id' = a.provider)))`,
+		provider).Scan(&n)
+	return n, err
 }
 
 func auditAssignment(ctx context.Context, tx pgx.Tx, by *policies.Principal, action string, a StandingAssignment) error {

@@ -132,7 +132,8 @@ func (s *Store) AddProvider(ctx context.Context, by *policies.Principal, trialID
 }
 
 // RemoveProvider takes a provider away with its secret (FETCH-13), or returns
-// [postgres.ErrNotFound]. Whoever came through it is signed out, what they
+// [postgres.ErrNotFound], or [ErrLastAdmin] where nobody else could administer
+// (ROLES-37). Whoever came through it is signed out, what they
 // let in is ended, and what it vouched for counts no longer.
 func (s *Store) RemoveProvider(ctx context.Context, by *policies.Principal, id string, secrets ProviderSecrets, at time.Time) (gone Provider, err error) {
 	err = postgres.Tx(ctx, s.begin, func(tx pgx.Tx) error {
@@ -166,6 +167,22 @@ func endProvider(ctx context.Context, tx pgx.Tx, secrets ProviderSecrets, id str
 		return err
 	}
 	q := db.New(tx)
+	if err := q.LockFirstAdmin(ctx); err != nil {
+		return err
+	}
+	if left, err := adminsWithout(ctx, tx, id); err != nil {
+		return err
+	} else if left == 0 {
+		// Where all admins are so by a group, it takes none of those that count.
+		var own bool
+		if err := tx.QueryRow(ctx, `select exists (
+			select from role_assignment r join account a on a.person_id = r.person_id where r.role = 'admin' and a.provider = $1)`, id).Scan(&own); err != nil {
+			return err
+		}
+		if own {
+			return ErrLastAdmin
+		}
+	}
 	if _, err := q.DeleteSessionsOfProvider(ctx, id); err != nil {
 		return err
 	}

@@ -146,8 +146,11 @@ func (p *providers) Test(ctx context.Context, by *policies.Principal, candidate 
 // Add adds the provider of a test that succeeded.
 func (p *providers) Add(ctx context.Context, by *policies.Principal, trialID string) (provider.Provider, error) {
 	added, err := p.people.AddProvider(ctx, by, trialID, oauthstore.SealedSecrets{Store: p.secrets}, p.vault.Open, p.now())
-	if errors.Is(err, postgres.ErrNotFound) {
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
 		err = knowledge.ErrNotFound
+	case errors.Is(err, oauthstore.ErrLastAdmin):
+		err = provider.ErrLastAdmin
 	}
 	return p.describe(added), err
 }
@@ -155,8 +158,11 @@ func (p *providers) Add(ctx context.Context, by *policies.Principal, trialID str
 // Remove takes a provider away.
 func (p *providers) Remove(ctx context.Context, by *policies.Principal, id string) (provider.Provider, error) {
 	gone, err := p.people.RemoveProvider(ctx, by, id, oauthstore.SealedSecrets{Store: p.secrets}, p.now())
-	if errors.Is(err, postgres.ErrNotFound) {
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
 		err = knowledge.ErrNotFound
+	case errors.Is(err, oauthstore.ErrLastAdmin):
+		err = provider.ErrLastAdmin
 	}
 	return p.describe(gone), err
 }

@@ -23,6 +23,9 @@ func Add(s Store) *operation.Def {
 		Ask:      operation.OnAdmin[AddInput](policies.ManageSettings),
 		Handle: func(ctx context.Context, c *operation.Call, in AddInput) (Item, error) {
 			p, err := s.Add(ctx, c.Principal, in.Test)
+			if errors.Is(err, ErrLastAdmin) {
+				return Item{}, lastAdmin()
+			}
 			if errors.Is(err, knowledge.ErrNotFound) {
 				return Item{}, &operation.Error{
 					Kind: operation.Conflict, Sentence: "No test sign-in of yours through this provider has succeeded within the last hour.",

@@ -40,6 +40,16 @@ func (e *InvalidError) Error() string { return e.Problem }
 // went wrong.
 var ErrUnreachable = errors.New("the provider could not be reached, or its discovery document does not fit")
 
+// ErrLastAdmin is returned where nobody could administer any more.
+var ErrLastAdmin = errors.New("every admin comes through this provider")
+
+func lastAdmin() error {
+	return &operation.Error{
+		Kind: operation.Conflict, Sentence: "Every admin who has signed in comes through this provider.",
+		Next: "Make somebody an admin who signs in another way, and have them do so first.",
+	}
+}
+
 // A Store keeps the providers. Every write audits in its own transaction.
 type Store interface {
 	List(context.Context) ([]Provider, error)
@@ -49,11 +59,12 @@ type Store interface {
 	Test(ctx context.Context, by *policies.Principal, p Provider, secret string) (Trial, error)
 
 	// Add adds the provider of a test, or returns [knowledge.ErrNotFound] unless the
-	// same person's test has succeeded within the hour.
+	// same person's test has succeeded within the hour, or [ErrLastAdmin] where it
+	// would take another issuer's place.
 	Add(ctx context.Context, by *policies.Principal, trialID string) (Provider, error)
 
 	// Remove takes a provider away with its secret and whatever rests on it, or
-	// returns [knowledge.ErrNotFound].
+	// returns [knowledge.ErrNotFound] or [ErrLastAdmin].
 	Remove(ctx context.Context, by *policies.Principal, id string) (Provider, error)
 }
 

@@ -23,6 +23,9 @@ func Remove(s Store) *operation.Def {
 		Ask:      operation.OnAdmin[RemoveInput](policies.ManageSettings),
 		Handle: func(ctx context.Context, c *operation.Call, in RemoveInput) (Item, error) {
 			p, err := s.Remove(ctx, c.Principal, in.Provider)
+			if errors.Is(err, ErrLastAdmin) {
+				return Item{}, lastAdmin()
+			}
 			if errors.Is(err, knowledge.ErrNotFound) {
 				return Item{}, &operation.Error{
 					Kind: operation.NotFound, Sentence: "No provider with this id was added here.",
