@@ -29,7 +29,7 @@ type (
 		label       string
 		shares      []access
 		members     []roleMember
-		model       *knowledge.Model
+		model       func() *knowledge.Model // the same value as long as it does not change
 		space       *workspace
 		rows        rowSource
 		engine      lazyEngine
@@ -59,6 +59,9 @@ type (
 		who  principal
 	}
 )
+
+// fixed is the model of a dataset that has one in memory.
+func fixed(m *knowledge.Model) func() *knowledge.Model { return func() *knowledge.Model { return m } }
 
 // rights are what somebody may do with a dataset. The zero value is nothing.
 type rights struct {
@@ -112,11 +115,11 @@ func (t *Tenant) rightsOn(p *person, d *dataset) rights {
 			sum.add(rightsFrom(a.right))
 		}
 	}
-	for _, w := range t.spaces {
-		if w.app == nil || !w.app.shows(d) {
+	for app := range t.held.apps() {
+		if !app.shows(d) {
 			continue
 		}
-		for _, a := range w.app.users {
+		for _, a := range app.users {
 			if reaches(a.to, p) {
 				r := rightsFrom(a.right)
 				r.write = false // an app never lets its audience write
@@ -129,7 +132,7 @@ func (t *Tenant) rightsOn(p *person, d *dataset) rights {
 
 func (a *app) shows(d *dataset) bool {
 	for _, r := range a.reports {
-		if r.dataset == d {
+		if r.dataset.id == d.id {
 			return true
 		}
 	}
@@ -169,24 +172,4 @@ func hidesObjects(m *knowledge.Model) bool {
 		}
 	}
 	return false
-}
-
-func (t *Tenant) workspaceByID(id string) *workspace {
-	for _, w := range t.spaces {
-		if strings.EqualFold(w.id, id) {
-			return w
-		}
-	}
-	return nil
-}
-
-func (t *Tenant) datasetByID(id string) *dataset {
-	for _, w := range t.spaces {
-		for _, d := range w.datasets {
-			if strings.EqualFold(d.id, id) {
-				return d
-			}
-		}
-	}
-	return nil
 }

@@ -129,7 +129,7 @@ func (t *Tenant) signedIn(r *http.Request) *person {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if p := t.byObject[objectID]; p != nil && !p.disabled {
+	if p := t.personByID(objectID); p != nil && !p.disabled {
 		return p
 	}
 	return nil

@@ -72,7 +72,7 @@ func (t *Tenant) bearer(r *http.Request, audience string) (caller, tokenState) {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	c.person = t.byObject[claims.Object]
+	c.person = t.personByID(claims.Object)
 	if c.person == nil || c.person.disabled {
 		return caller{}, tokenInvalid
 	}

@@ -198,7 +198,7 @@ func (t *Tenant) addWorkspace(l *loader, fsys fs.FS, f workspaceFile) error {
 		d := &dataset{
 			id: id("dataset", f.Name+"/"+df.Name), name: df.Name, description: df.Description,
 			by: l.principal(df.By).(*person), endorsement: df.Endorsement, label: df.Label,
-			shares: l.access(df.Shares), model: model, space: w,
+			shares: l.access(df.Shares), model: fixed(model), space: w,
 			rows: companyRows(fsys, dir, f.Folder+"/"+df.Folder),
 		}
 		if df.CertifiedBy != "" {
@@ -215,7 +215,7 @@ func (t *Tenant) addWorkspace(l *loader, fsys fs.FS, f workspaceFile) error {
 		}
 		w.datasets = append(w.datasets, d)
 	}
-	t.spaces = append(t.spaces, w)
+	t.held.spaces = append(t.held.spaces, w)
 	return nil
 }
 
@@ -223,18 +223,14 @@ func (t *Tenant) addWorkspace(l *loader, fsys fs.FS, f workspaceFile) error {
 // report may lie in another workspace than its dataset.
 func (t *Tenant) linkReports(l *loader, list []workspaceFile) {
 	dataset := func(name string) *dataset {
-		for _, w := range t.spaces {
-			for _, d := range w.datasets {
-				if d.name == name {
-					return d
-				}
-			}
+		d := t.datasetNamed(name)
+		if d == nil {
+			l.broken = fmt.Errorf("no dataset is named %q", name)
 		}
-		l.broken = fmt.Errorf("no dataset is named %q", name)
-		return nil
+		return d
 	}
 	for i, f := range list {
-		w := t.spaces[i]
+		w := t.held.spaces[i]
 		for _, r := range f.Reports {
 			w.reports = append(w.reports, &report{
 				id: id("report", f.Name+"/"+r.Name), name: r.Name, dataset: dataset(r.Dataset), by: l.principal(r.By).(*person),

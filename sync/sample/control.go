@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/pbmb/pbmb/knowledge"
 )
@@ -102,21 +101,18 @@ func (t *Tenant) RenameMeasure(datasetName, measure, to string) error {
 func (t *Tenant) changeModel(datasetName string, change func(*knowledge.Model) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, w := range t.spaces {
-		for _, d := range w.datasets {
-			if d.name != datasetName {
-				continue
-			}
-			m := *d.model
-			m.Tables = slices.Clone(m.Tables)
-			if err := change(&m); err != nil {
-				return err
-			}
-			d.model, w.modified = &m, t.now()
-			return nil
-		}
+	d := t.datasetNamed(datasetName)
+	if d == nil {
+		return fmt.Errorf("dataset %q: %w", datasetName, knowledge.ErrNotFound)
 	}
-	return fmt.Errorf("dataset %q: %w", datasetName, knowledge.ErrNotFound)
+	m := *d.model()
+	m.Tables = slices.Clone(m.Tables)
+	if err := change(&m); err != nil {
+		return err
+	}
+	d.model = fixed(&m)
+	t.touch(d.space)
+	return nil
 }
 
 // SetWorkspaceRight gives a person a role in a workspace; an empty role takes the
@@ -128,15 +124,15 @@ func (t *Tenant) SetWorkspaceRight(workspaceName, personName, right string) erro
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.personByName(personName)
-	i := slices.IndexFunc(t.spaces, func(w *workspace) bool { return strings.EqualFold(w.name, workspaceName) })
-	if p == nil || i < 0 {
+	w := t.workspaceNamed(workspaceName)
+	if p == nil || w == nil {
 		return fmt.Errorf("person %q or workspace %q: %w", personName, workspaceName, knowledge.ErrNotFound)
 	}
-	w := t.spaces[i]
-	users := slices.DeleteFunc(slices.Clone(w.users), func(a access) bool { return a.to == principal(p) })
+	users := slices.DeleteFunc(slices.Clone(w.users), func(a access) bool { return a.to.objectID() == p.id })
 	if right != "" {
 		users = append(users, access{to: p, right: right})
 	}
-	w.users, w.modified = users, t.now()
+	w.users = users
+	t.touch(w)
 	return nil
 }

@@ -52,6 +52,9 @@ func (t *Tenant) personByName(name string) *person {
 	return nil
 }
 
+// personByID finds a person by object id.
+func (t *Tenant) personByID(id string) *person { return t.byObject[id] }
+
 // groupsOf returns the groups that a person is in, through other groups too, in
 // the order of the company's file.
 func (t *Tenant) groupsOf(p *person) []*group {
@@ -65,7 +68,7 @@ func (t *Tenant) groupsOf(p *person) []*group {
 }
 
 func (g *group) has(p *person) bool {
-	return slices.Contains(g.people, p) || slices.ContainsFunc(g.groups, func(inner *group) bool { return inner.has(p) })
+	return slices.ContainsFunc(g.people, func(member *person) bool { return member.id == p.id }) || slices.ContainsFunc(g.groups, func(inner *group) bool { return inner.has(p) })
 }
 
 // reaches reports whether what is given to a principal is given to a person.
@@ -73,5 +76,5 @@ func reaches(to principal, p *person) bool {
 	if g, ok := to.(*group); ok {
 		return g.has(p)
 	}
-	return to == principal(p)
+	return to.objectID() == p.id
 }

@@ -1,8 +1,9 @@
 package sample
 
 import (
+	"iter"
 	"net/http"
-	"strconv"
+	"slices"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func (t *Tenant) findDataset(w http.ResponseWriter, r *http.Request, c caller) (
 	}
 	d := t.datasetByID(r.PathValue("dataset"))
 	var may rights
-	if d != nil && (ws == nil || d.space == ws) {
+	if d != nil && (ws == nil || d.space.id == ws.id) {
 		may = t.rightsOn(c.person, d)
 	}
 	if !may.read {
@@ -43,30 +44,21 @@ func (t *Tenant) findDataset(w http.ResponseWriter, r *http.Request, c caller) (
 func (t *Tenant) listGroups(w http.ResponseWriter, r *http.Request, c caller) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	var list []object
-	for _, ws := range t.spaces {
-		if ws.kind != "Workspace" {
-			continue
-		}
-		if role := ws.roleIn(c.person); role != "" {
-			list = append(list, object{
+	t.odataEach(w, r, "groups", cut(r, func(yield func(object) bool) {
+		for ws := range t.workspaces() {
+			role := ws.roleIn(c.person)
+			if ws.kind != "Workspace" || role == "" {
+				continue
+			}
+			entry := object{
 				"id": ws.id, "name": ws.name, "isReadOnly": role == "Viewer", "isOnDedicatedCapacity": true,
 				"capacityId": "B7A1C0DE-0000-4000-8000-000000000001", "defaultDatasetStorageFormat": "Small", "type": ws.kind,
-			})
+			}
+			if !yield(entry) {
+				return
+			}
 		}
-	}
-	t.odata(w, r, "groups", cutList(r, list))
-}
-
-// cutList cuts a list by $top and $skip.
-func cutList(r *http.Request, list []object) []object {
-	if n, err := strconv.Atoi(r.URL.Query().Get("$skip")); err == nil && n > 0 {
-		list = list[min(n, len(list)):]
-	}
-	if n, err := strconv.Atoi(r.URL.Query().Get("$top")); err == nil && n > 0 {
-		list = list[:min(n, len(list))]
-	}
-	return list
+	}))
 }
 
 func (t *Tenant) listGroupUsers(w http.ResponseWriter, r *http.Request, c caller) {
@@ -109,21 +101,27 @@ func (t *Tenant) listDatasets(w http.ResponseWriter, r *http.Request, c caller) 
 	if !ok {
 		return
 	}
-	var list []object
-	for _, space := range t.spaces {
-		own := ws == nil && space.kind == "PersonalGroup" && space.roleIn(c.person) != ""
-		if space != ws && !own {
-			continue
-		}
-		for _, d := range space.datasets {
-			list = append(list, t.datasetEntry(r, d))
+	var datasets []*dataset
+	if ws != nil {
+		datasets = ws.datasets
+	} else {
+		for space := range t.workspaces() {
+			if space.kind == "PersonalGroup" && space.roleIn(c.person) != "" {
+				datasets = append(datasets, space.datasets...)
+			}
 		}
 	}
-	t.odata(w, r, "datasets", list)
+	t.odataEach(w, r, "datasets", func(yield func(object) bool) {
+		for _, d := range datasets {
+			if !yield(t.datasetEntry(r, d)) {
+				return
+			}
+		}
+	})
 }
 
 func (t *Tenant) datasetEntry(r *http.Request, d *dataset) object {
-	hasRoles := len(d.model.Roles) > 0
+	hasRoles := len(d.model().Roles) > 0
 	return object{
 		"id": d.id, "name": d.name, "addRowsAPIEnabled": false, "configuredBy": d.by.upn, "isRefreshable": true,
 		"isEffectiveIdentityRequired": hasRoles, "isEffectiveIdentityRolesRequired": hasRoles, "isOnPremGatewayRequired": false,
@@ -211,7 +209,7 @@ func (t *Tenant) listRefreshes(w http.ResponseWriter, r *http.Request, c caller)
 			"refreshAttempts": []object{{"attemptId": 1, "startTime": start.Format(form), "endTime": end.Format(form), "type": "Data"}},
 		})
 	}
-	t.odata(w, r, "refreshes", cutList(r, list))
+	t.odataEach(w, r, "refreshes", cut(r, slices.Values(list)))
 }
 
 func (t *Tenant) listReports(w http.ResponseWriter, r *http.Request, c caller) {
@@ -233,7 +231,7 @@ func (t *Tenant) listReports(w http.ResponseWriter, r *http.Request, c caller) {
 func reportEntry(rep *report, space string, c caller) object {
 	entry := object{
 		"id": rep.id, "name": rep.name, "datasetId": rep.dataset.id, "datasetWorkspaceId": rep.dataset.space.id,
-		"reportType": "PowerBIReport", "isOwnedByMe": rep.by == c.person, "isFromPbix": true,
+		"reportType": "PowerBIReport", "isOwnedByMe": rep.by.id == c.person.id, "isFromPbix": true,
 		"webUrl":   "https://app.powerbi.com/groups/" + space + "/reports/" + rep.id,
 		"embedUrl": "https://app.powerbi.com/reportEmbed?reportId=" + rep.id + "&groupId=" + space,
 		"users":    []object{}, "subscriptions": []object{},
@@ -248,22 +246,21 @@ func reportEntry(rep *report, space string, c caller) object {
 	return entry
 }
 
-// appsOf lists the apps that are open to a person.
-func (t *Tenant) appsOf(p *person) []*app {
-	var list []*app
-	for _, ws := range t.spaces {
-		if ws.app == nil {
-			continue
-		}
-		open := ws.roleIn(p) != ""
-		for _, a := range ws.app.users {
-			open = open || reaches(a.to, p)
-		}
-		if open {
-			list = append(list, ws.app)
+// appsOf gives the apps that are open to a person.
+func (t *Tenant) appsOf(p *person) iter.Seq[*app] {
+	return func(yield func(*app) bool) {
+		for a := range t.apps() {
+			if a.openTo(p) && !yield(a) {
+				return
+			}
 		}
 	}
-	return list
+}
+
+// openTo reports whether an app is open to a person: to its audience, and to
+// whoever has a role in its workspace.
+func (a *app) openTo(p *person) bool {
+	return a.space.roleIn(p) != "" || slices.ContainsFunc(a.users, func(u access) bool { return reaches(u.to, p) })
 }
 
 func appEntry(a *app) object {
@@ -276,28 +273,28 @@ func appEntry(a *app) object {
 func (t *Tenant) listApps(w http.ResponseWriter, r *http.Request, c caller) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	var list []object
-	for _, a := range t.appsOf(c.person) {
-		list = append(list, appEntry(a))
-	}
-	t.odata(w, r, "apps", cutList(r, list))
+	t.odataEach(w, r, "apps", cut(r, func(yield func(object) bool) {
+		for a := range t.appsOf(c.person) {
+			if !yield(appEntry(a)) {
+				return
+			}
+		}
+	}))
 }
 
 func (t *Tenant) listAppReports(w http.ResponseWriter, r *http.Request, c caller) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, a := range t.appsOf(c.person) {
-		if a.id != r.PathValue("app") {
-			continue
-		}
-		var list []object
-		for _, rep := range a.reports {
-			list = append(list, reportEntry(rep, a.space.id, c))
-		}
-		t.odata(w, r, "reports", list)
+	a := t.appByID(r.PathValue("app"))
+	if a == nil || !a.openTo(c.person) {
+		powerBIError(w, http.StatusNotFound, "PowerBIEntityNotFound", "")
 		return
 	}
-	powerBIError(w, http.StatusNotFound, "PowerBIEntityNotFound", "")
+	var list []object
+	for _, rep := range a.reports {
+		list = append(list, reportEntry(rep, a.space.id, c))
+	}
+	t.odata(w, r, "reports", list)
 }
 
 // refreshPermissions is taken once an hour; here permissions are never stale.

@@ -49,20 +49,20 @@ func (t *Tenant) addModels(paths []string) error {
 			name = fmt.Sprintf("%s (%d)", src.Model.Name, n)
 		}
 		d := &dataset{
-			id: id("dataset", AddedModels+"/"+name), name: name, by: admin, space: w, model: src.Model,
+			id: id("dataset", AddedModels+"/"+name), name: name, by: admin, space: w, model: fixed(src.Model),
 			description: "Added from " + filepath.Base(p) + ".", rows: t.addedRows(name, src),
 		}
 		w.datasets = append(w.datasets, d)
 		t.tellUnsupported(d)
 	}
-	t.spaces = append(t.spaces, w)
+	t.held.spaces = append(t.held.spaces, w)
 	return nil
 }
 
 // tellUnsupported notes what of an added model cannot be evaluated. A model of
 // which nothing can still has its tables and measures to be found and read.
 func (t *Tenant) tellUnsupported(d *dataset) {
-	engine, err := d.engine.get(d.model, d.rows, t.now)
+	engine, err := d.engine.get(d.model(), d.rows, t.now)
 	if err != nil {
 		t.note(d.name, err.Error())
 		return

@@ -51,7 +51,7 @@ func (t *Tenant) executeQueries(w http.ResponseWriter, r *http.Request, c caller
 		return
 	}
 	t.mu.RLock()
-	model, label := d.model, d.label
+	model, label := d.model(), d.label
 	t.mu.RUnlock()
 	engine, err := d.engine.get(model, d.rows, t.now)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *Tenant) queryAs(w http.ResponseWriter, r *http.Request, c caller, imper
 		return nil, eval.Identity{}, false
 	}
 	p, writes := c.person, may.write
-	if impersonated != "" && len(d.model.Roles) > 0 { // ignored where there is no row-level security
+	if impersonated != "" && len(d.model().Roles) > 0 { // ignored where there is no row-level security
 		other := t.personByName(impersonated)
 		if other == nil || !may.write {
 			powerBIError(w, http.StatusForbidden, "PowerBINotAuthorizedException", "")

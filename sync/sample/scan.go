@@ -2,6 +2,7 @@ package sample
 
 import (
 	"encoding/json"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,16 +44,23 @@ func (t *Tenant) modifiedWorkspaces(w http.ResponseWriter, r *http.Request) {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	list := []object{}
-	for _, ws := range t.spaces {
-		if strings.EqualFold(q.Get("excludePersonalWorkspaces"), "true") && ws.kind == "PersonalGroup" {
-			continue
-		}
-		if ws.modified.After(since) {
-			list = append(list, object{"id": ws.id})
+	withoutPersonal := strings.EqualFold(q.Get("excludePersonalWorkspaces"), "true")
+	s := t.stream(w)
+	array(s, t.workspacesSince(since, withoutPersonal), func(ws *workspace) { s.value(object{"id": ws.id}) })
+	s.end()
+}
+
+func (t *Tenant) workspacesSince(since time.Time, withoutPersonal bool) iter.Seq[*workspace] {
+	return func(yield func(*workspace) bool) {
+		for ws := range t.workspaces() {
+			if withoutPersonal && ws.kind == "PersonalGroup" || !ws.modified.After(since) {
+				continue
+			}
+			if !yield(ws) {
+				return
+			}
 		}
 	}
-	writeJSON(w, http.StatusOK, list)
 }
 
 func (t *Tenant) startScan(w http.ResponseWriter, r *http.Request) {
@@ -140,23 +148,43 @@ func (t *Tenant) scanResult(w http.ResponseWriter, r *http.Request) {
 		powerBIError(w, http.StatusBadRequest, "InvalidRequest", "The scan is not complete")
 		return
 	}
-	list, sources := []object{}, []object{}
-	for _, ws := range t.spaces {
-		// A workspace that is gone by now is left out without a word.
-		if !slices.ContainsFunc(s.ids, func(id string) bool { return strings.EqualFold(id, ws.id) }) {
-			continue
-		}
-		list = append(list, t.scanned(ws, s.flags))
-		for _, d := range ws.datasets {
-			sources = append(sources, sourceOf(d))
-		}
-	}
-	answer := object{"workspaces": list}
+	out := t.stream(w)
+	out.raw(`{"workspaces":`)
+	array(out, t.scannedSpaces(s), func(ws *workspace) { writeScanned(out, ws, s.flags) })
 	if s.flags.datasources {
-		answer["datasourceInstances"] = sources
-		answer["misconfiguredDatasourceInstances"] = []object{}
+		out.raw(`,"datasourceInstances":`)
+		array(out, t.scannedSources(s), func(o object) { out.value(o) })
+		out.raw(`,"misconfiguredDatasourceInstances":[]`)
 	}
-	writeJSON(w, http.StatusOK, answer)
+	out.raw("}")
+	out.end()
+}
+
+// scannedSpaces are the workspaces that a scan was asked for. One that is gone by
+// now is left out without a word.
+func (t *Tenant) scannedSpaces(s *scan) iter.Seq[*workspace] {
+	return func(yield func(*workspace) bool) {
+		for i, id := range s.ids {
+			if slices.ContainsFunc(s.ids[:i], func(before string) bool { return strings.EqualFold(before, id) }) {
+				continue
+			}
+			if ws := t.workspaceByID(id); ws != nil && !yield(ws) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Tenant) scannedSources(s *scan) iter.Seq[object] {
+	return func(yield func(object) bool) {
+		for ws := range t.scannedSpaces(s) {
+			for _, d := range ws.datasets {
+				if !yield(sourceOf(d)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func sourceOf(d *dataset) object {
@@ -173,30 +201,28 @@ func (t *Tenant) adminApps(w http.ResponseWriter, r *http.Request) {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	var list []object
-	for _, ws := range t.spaces {
-		if ws.app != nil {
-			entry := appEntry(ws.app)
-			entry["workspaceId"] = ws.id
-			list = append(list, entry)
+	t.odataEach(w, r, "apps", cut(r, func(yield func(object) bool) {
+		for a := range t.apps() {
+			entry := appEntry(a)
+			entry["workspaceId"] = a.space.id
+			if !yield(entry) {
+				return
+			}
 		}
-	}
-	t.odata(w, r, "apps", cutList(r, list))
+	}))
 }
 
 func (t *Tenant) adminAppUsers(w http.ResponseWriter, r *http.Request) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, ws := range t.spaces {
-		if ws.app == nil || ws.app.id != r.PathValue("app") {
-			continue
-		}
-		var list []object
-		for _, a := range ws.app.users {
-			list = append(list, userEntry(a, "appUserAccessRight", true))
-		}
-		t.odata(w, r, "users", list)
+	app := t.appByID(r.PathValue("app"))
+	if app == nil {
+		powerBIError(w, http.StatusNotFound, "PowerBIEntityNotFound", "")
 		return
 	}
-	powerBIError(w, http.StatusNotFound, "PowerBIEntityNotFound", "")
+	var list []object
+	for _, a := range app.users {
+		list = append(list, userEntry(a, "appUserAccessRight", true))
+	}
+	t.odata(w, r, "users", list)
 }

@@ -1,13 +1,22 @@
 package sample
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pbmb/pbmb/knowledge"
 )
 
-// scanned is a workspace as a scan's result tells it.
-func (t *Tenant) scanned(ws *workspace, ask scanFlags) object {
+// writeScanned writes a workspace as a scan's result tells it, dataset by dataset.
+func writeScanned(s *stream, ws *workspace, ask scanFlags) {
+	s.open(scannedSpace(ws, ask))
+	s.raw(`"datasets":`)
+	array(s, slices.Values(slices.Clone(ws.datasets)), func(d *dataset) { s.value(scannedDataset(d, ask)) })
+	s.raw("}")
+}
+
+// scannedSpace is a workspace without its datasets.
+func scannedSpace(ws *workspace, ask scanFlags) object {
 	out := object{
 		"id": ws.id, "name": ws.name, "description": ws.description, "type": ws.kind, "state": "Active",
 		"isOnDedicatedCapacity": ws.kind == "Workspace", "dataRetrievalState": "Success",
@@ -16,10 +25,7 @@ func (t *Tenant) scanned(ws *workspace, ask scanFlags) object {
 	if ws.kind == "Workspace" {
 		out["capacityId"] = "B7A1C0DE-0000-4000-8000-000000000001"
 	}
-	datasets, reports := []object{}, []object{}
-	for _, d := range ws.datasets {
-		datasets = append(datasets, scannedDataset(d, ask))
-	}
+	reports := []object{}
 	for _, r := range ws.reports {
 		reports = append(reports, scannedReport(r, ask))
 	}
@@ -31,7 +37,7 @@ func (t *Tenant) scanned(ws *workspace, ask scanFlags) object {
 			reports = append(reports, entry)
 		}
 	}
-	out["datasets"], out["reports"] = datasets, reports
+	out["reports"] = reports
 	for kind, names := range ws.items { // Fabric items come under keys of their own
 		items := []object{}
 		for _, n := range names {
@@ -82,8 +88,8 @@ func scannedDataset(d *dataset, ask scanFlags) object {
 	out := object{
 		"id": d.id, "name": d.name, "configuredBy": d.by.upn, "configuredById": d.by.id,
 		"createdDate": "2023-02-01T08:15:00.123Z", "targetStorageMode": "Abf", "contentProviderType": "PbixInImportMode",
-		"isEffectiveIdentityRequired":      len(d.model.Roles) > 0,
-		"isEffectiveIdentityRolesRequired": len(d.model.Roles) > 0,
+		"isEffectiveIdentityRequired":      len(d.model().Roles) > 0,
+		"isEffectiveIdentityRolesRequired": len(d.model().Roles) > 0,
 		"refreshSchedule": object{
 			"days": []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"}, "times": []string{"04:00"},
 			"enabled": true, "localTimeZoneId": "UTC", "notifyOption": "MailOnFailure",
@@ -124,20 +130,20 @@ func scannedDataset(d *dataset, ask scanFlags) object {
 // scannedSchema adds tables and roles, or the reason why there are none.
 // Relationships, calculation groups and functions a scan never has.
 func scannedSchema(out object, d *dataset, expressions bool) {
-	if hidesObjects(d.model) {
+	if hidesObjects(d.model()) {
 		out["tables"] = []object{}
 		out["schemaRetrievalError"] = "Unable to retrieve the schema of this dataset: datasets with object-level security are not supported."
 		return
 	}
 	out["schemaMayNotBeUpToDate"] = false
 	tables := []object{}
-	for i := range d.model.Tables {
-		tables = append(tables, scannedTable(d, &d.model.Tables[i], expressions))
+	for i := range d.model().Tables {
+		tables = append(tables, scannedTable(d, &d.model().Tables[i], expressions))
 	}
 	out["tables"] = tables
-	if len(d.model.Roles) > 0 {
+	if len(d.model().Roles) > 0 {
 		roles := []object{}
-		for _, r := range d.model.Roles {
+		for _, r := range d.model().Roles {
 			roles = append(roles, scannedRole(d, r))
 		}
 		out["roles"] = roles

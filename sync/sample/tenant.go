@@ -34,7 +34,8 @@ type Tenant struct {
 	mu       sync.RWMutex // guards what the company's state is
 	people   []*person
 	groups   []*group
-	spaces   []*workspace
+	held     *held
+	estates  []estate // held is the first
 	scans    map[string]*scan
 	byObject map[string]*person
 }
@@ -44,7 +45,7 @@ type Tenant struct {
 func New(cfg Config) (*Tenant, error) {
 	t := &Tenant{
 		cfg: cfg, now: cfg.Now, log: cfg.Log,
-		faults: &faults{}, asked: &requestLog{}, scans: map[string]*scan{},
+		faults: &faults{}, asked: &requestLog{}, scans: map[string]*scan{}, held: &held{},
 	}
 	if t.now == nil {
 		t.now = time.Now
@@ -54,6 +55,7 @@ func New(cfg Config) (*Tenant, error) {
 	}
 	t.limits = &limits{off: cfg.Unlimited, now: t.now}
 	t.grants = &grants{now: t.now, codes: map[string]*grant{}, refresh: map[string]*grant{}, sessions: map[string]string{}}
+	t.estates = []estate{t.held}
 	var err error
 	if t.keys, err = newKeyRing(t.now()); err != nil {
 		return nil, err
@@ -143,12 +145,8 @@ func (t *Tenant) base(r *http.Request) string {
 func (t *Tenant) DatasetID(name string) string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, w := range t.spaces {
-		for _, d := range w.datasets {
-			if d.name == name {
-				return d.id
-			}
-		}
+	if d := t.datasetNamed(name); d != nil {
+		return d.id
 	}
 	return ""
 }
@@ -157,10 +155,8 @@ func (t *Tenant) DatasetID(name string) string {
 func (t *Tenant) WorkspaceID(name string) string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, w := range t.spaces {
-		if w.name == name {
-			return w.id
-		}
+	if w := t.workspaceNamed(name); w != nil {
+		return w.id
 	}
 	return ""
 }
