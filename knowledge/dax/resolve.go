@@ -211,8 +211,8 @@ type resolver struct {
 	measures  map[string]*queryDef
 	columns   map[string]map[string]*queryDef // by table and name
 	functions map[string]*queryDef
-	bodies    map[string]origins // of the functions of the model that are called
-	groups    []*RowType         // what CURRENTGROUP gives
+	bodies    map[string]*modelBody // of the functions of the model that are called
+	groups    []*RowType            // what CURRENTGROUP gives
 	mentioned map[string]bool
 }
 
@@ -226,7 +226,7 @@ func (ix *Index) resolver() *resolver {
 		locals: map[string][]local{}, global: map[string]local{},
 		tables: map[string]*queryDef{}, measures: map[string]*queryDef{},
 		columns: map[string]map[string]*queryDef{}, functions: map[string]*queryDef{},
-		bodies:    map[string]origins{},
+		bodies:    map[string]*modelBody{},
 		mentioned: map[string]bool{},
 	}
 }

@@ -1,6 +1,10 @@
 package dax
 
-import "github.com/pbmb/pbmb/knowledge"
+import (
+	"strconv"
+
+	"github.com/pbmb/pbmb/knowledge"
+)
 
 func unparen(x Expr) Expr {
 	for {
@@ -26,13 +30,23 @@ func (r *resolver) call(c *Call, e env) value {
 			b.Builtin = f
 		}
 		o := r.arguments(c, e)
+		var callable []callable
 		if query != nil {
 			b.Query = query.Definition
 			o = o.with(r.def(query).scalar())
+			callable = append(callable, query.Definition)
 		}
 		if model != nil {
-			o = o.with(r.modelFunction(key, model))
+			body := r.modelFunction(key, model)
+			o = o.with(body.from)
+			if body.def != nil {
+				callable = append(callable, body.def)
+			}
 		}
+		if builtin {
+			callable = append(callable, f)
+		}
+		r.count(c, callable)
 		o.unknown = o.unknown || builtin
 		r.res.Calls[c] = b
 		return tableOf(openRow(o))
@@ -44,6 +58,7 @@ func (r *resolver) call(c *Call, e env) value {
 		return tableOf(openRow(v))
 	}
 	r.res.Calls[c] = CallBinding{Builtin: f}
+	r.count(c, []callable{f})
 	if f.Name == "COUNTROWS" && len(c.Args) == 0 && e.home != nil {
 		r.useTable(c, e.home)
 	}
@@ -53,23 +68,57 @@ func (r *resolver) call(c *Call, e env) value {
 	return r.generic(f, c, e)
 }
 
-// modelFunction is where the values of a function of the model come from.
-func (r *resolver) modelFunction(key string, f *knowledge.Function) origins {
-	if o, ok := r.bodies[key]; ok {
-		return o
+// A callable is what a call may mean: a built-in function or one that DAX defines.
+type callable interface {
+	takes(arguments int) bool
+	signature() string
+}
+
+// count reports a call with a number of arguments that nothing it may mean takes.
+func (r *resolver) count(c *Call, candidates []callable) {
+	for _, f := range candidates {
+		if f.takes(len(c.Args)) {
+			return
+		}
 	}
-	r.bodies[key] = origins{unknown: true} // what a recursive call sees
+	if len(candidates) == 0 {
+		return
+	}
+	given := strconv.Itoa(len(c.Args)) + " arguments"
+	switch len(c.Args) {
+	case 0:
+		given = "no arguments"
+	case 1:
+		given = "one argument"
+	}
+	r.probs.add(c.From, c.From.Offset+len(c.Func), "the function "+shorten(c.Func)+" cannot be called with "+given, "write "+candidates[0].signature())
+}
+
+// A modelBody is what is known of a function of the model.
+type modelBody struct {
+	def  *Definition // nil where its text is no DAX
+	from origins     // of the values it gives
+}
+
+// modelFunction reads a function of the model once.
+func (r *resolver) modelFunction(key string, f *knowledge.Function) *modelBody {
+	if body := r.bodies[key]; body != nil {
+		return body
+	}
+	body := &modelBody{from: origins{unknown: true}} // what a recursive call sees
+	r.bodies[key] = body
 	d, err := ParseFunction(f.Name, f.Expression)
 	if err != nil {
-		return r.bodies[key]
+		return body
 	}
+	body.def = d
 	inner := r.ix.resolver()
 	inner.bodies = r.bodies
 	Walk(d, inner.mention)
 	o := inner.body(d).scalar()
 	o.unknown = o.unknown || len(inner.probs.list) > 0
-	r.bodies[key] = o
-	return o
+	body.from = o
+	return body
 }
 
 // arguments evaluates the arguments of a user-defined function. Its body may

@@ -204,3 +204,60 @@ func TestHostileQueriesResolveInTime(t *testing.T) {
 		}
 	}
 }
+
+// A call with a number of arguments that its function does not take is an error
+// that shows how it is called, before anything is evaluated. SAMPLE-05
+func TestNumbersOfArguments(t *testing.T) {
+	for call, want := range map[string]string{
+		"TODAY(1)":                               "line 1, column 12: the function TODAY cannot be called with one argument; write TODAY ()",
+		"SUMX(Sales)":                            "line 1, column 12: the function SUMX cannot be called with one argument; write SUMX ( table, expression )",
+		"SUMX(Sales, 1, 2)":                      "line 1, column 12: the function SUMX cannot be called with 3 arguments; write SUMX ( table, expression )",
+		"DIVIDE()":                               "line 1, column 12: the function DIVIDE cannot be called with no arguments; write DIVIDE ( numerator, denominator, [alternate_result] )",
+		"DIVIDE(1, 2, 3)":                        "",
+		"COALESCE(1)":                            "line 1, column 12: the function COALESCE cannot be called with one argument; write COALESCE ( expression, expression, … )",
+		"COALESCE(1, 2, 3, 4, 5)":                "",
+		"SWITCH(1, 2)":                           "line 1, column 12: the function SWITCH cannot be called with 2 arguments; write SWITCH ( expression, value, result, …, [else] )",
+		"SWITCH(1, 2, 3)":                        "",
+		"SWITCH(1, 2, 3, 4)":                     "",
+		"SWITCH(1, 2, 3, 4, 5)":                  "",
+		"COUNTROWS(ADDCOLUMNS(Sales, \"a\"))":    "line 1, column 22: the function ADDCOLUMNS cannot be called with 2 arguments; write ADDCOLUMNS ( table, name, expression, … )",
+		"COUNTROWS(ADDCOLUMNS(Sales, \"a\", 1))": "",
+		"COUNTROWS(ADDCOLUMNS(Sales, \"a\", 1, \"b\"))": "line 1, column 22: the function ADDCOLUMNS cannot be called with 4 arguments; write ADDCOLUMNS ( table, name, expression, … )",
+		"COUNTROWS(CALCULATETABLE(Sales))":              "",
+		"CALCULATE()":                                   "line 1, column 12: the function CALCULATE cannot be called with no arguments; write CALCULATE ( expression, [filter], … )",
+		"t.inv . 2t(1)":                                 "line 1, column 12: the function t.inv.2t cannot be called with one argument; write T.INV.2T ( probability, deg_freedom )",
+		"IF(TRUE(), , 1)":                               "",
+		"IF(TRUE(), , 1, )":                             "line 1, column 12: the function IF cannot be called with 4 arguments; write IF ( logical_test, value_if_true, [value_if_false] )",
+		"F()":                                           "line 1, column 12: the function F cannot be called with no arguments; write F ( a, [b] )",
+		"F(1)":                                          "",
+		"F(1, 2)":                                       "",
+		"F(1, 2, 3)":                                    "line 1, column 12: the function F cannot be called with 3 arguments; write F ( a, [b] )",
+		"Contact.Show()":                                "line 1, column 12: the function Contact.Show cannot be called with no arguments; write Contact.Show ( n )",
+		"Contact.Show(1)":                               "",
+		"Contact.Broken(1, 2, 3)":                       "", // nobody can tell
+	} {
+		q, err := dax.ParseQuery("EVALUATE { " + call + " }\n")
+		if err == nil && strings.HasPrefix(call, "F(") {
+			q.Definitions = define(t, "FUNCTION F = ( a, b = 1 ) => a + b")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if _, err := dax.Resolve(q, shop()); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", call, got, want)
+		}
+	}
+}
+
+func define(t *testing.T, text string) []dax.Definition {
+	t.Helper()
+	q, err := dax.ParseQuery("DEFINE " + text + " EVALUATE { 1 }")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q.Definitions
+}
