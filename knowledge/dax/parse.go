@@ -67,16 +67,16 @@ func newParser(text string) *parser {
 }
 
 // tok is the token to be read next.
-func (p *parser) tok() token { return p.toks[p.i] }
+func (p *parser) tok() *token { return &p.toks[p.i] }
 
 // ahead is the token n places further.
-func (p *parser) ahead(n int) token {
-	return p.toks[min(p.i+n, len(p.toks)-1)]
+func (p *parser) ahead(n int) *token {
+	return &p.toks[min(p.i+n, len(p.toks)-1)]
 }
 
 // take moves over the next token and gives it.
-func (p *parser) take() token {
-	t := p.toks[p.i]
+func (p *parser) take() *token {
+	t := &p.toks[p.i]
 	if t.kind != tokEnd {
 		p.i++
 		p.lastEnd = t.to
@@ -115,7 +115,7 @@ func (p *parser) unexpected(wanted string) {
 	p.report(t, "unexpected "+t.describe(), "expected "+wanted)
 }
 
-func (p *parser) report(t token, message, remedy string) {
+func (p *parser) report(t *token, message, remedy string) {
 	if p.gaveUp {
 		return
 	}
@@ -159,7 +159,7 @@ func (p *parser) query() *Query {
 	q.From = p.tok().from
 	for p.takeWord("DEFINE") {
 		if q.Definitions != nil {
-			p.report(p.toks[p.i-1], "a second DEFINE", "put all definitions under one DEFINE")
+			p.report(&p.toks[p.i-1], "a second DEFINE", "put all definitions under one DEFINE")
 		}
 		before := p.i
 		for p.definitionAhead() {

@@ -19,7 +19,7 @@ const (
 
 // levelOf is the level of a binary operator as its token is written, and its form
 // in the tree; 0 for what is no binary operator.
-func (t token) levelOf() (level int, op string) {
+func (t *token) levelOf() (level int, op string) {
 	if t.kind == tokOp {
 		return binaryLevel(t.text), t.text
 	}
@@ -59,10 +59,14 @@ func (p *parser) binary(weakest int) Expr {
 		p.giveUp()
 		return nil
 	}
-	defer func() { p.depth-- }()
-
 	from := p.tok().from
-	x := p.prefix(weakest)
+	x := p.chain(from, p.prefix(weakest), weakest)
+	p.depth--
+	return x
+}
+
+// chain reads the operators after x, which starts at from.
+func (p *parser) chain(from Pos, x Expr, weakest int) Expr {
 	for x != nil {
 		level, op := p.tok().levelOf()
 		if level == 0 || level < weakest {
@@ -73,7 +77,7 @@ func (p *parser) binary(weakest int) Expr {
 			return x
 		}
 		if t, ok := x.(*Tuple); ok && op != "IN" {
-			p.report(token{from: t.From, to: t.To}, "a row of several values before "+op, "only IN takes ( a, b ) at its left")
+			p.report(&token{from: t.From, to: t.To}, "a row of several values before "+op, "only IN takes ( a, b ) at its left")
 			return nil
 		}
 		p.take()
@@ -161,7 +165,7 @@ func (p *parser) ref(from Pos, table string, hasTable, quoted bool) Expr {
 }
 
 // word reads what starts with a bare word.
-func (p *parser) word(t token) Expr {
+func (p *parser) word(t *token) Expr {
 	next := p.ahead(1)
 	switch {
 	case next.is(".") && p.ahead(2).kind == tokName:
@@ -196,7 +200,7 @@ func (p *parser) word(t token) Expr {
 }
 
 // dottedCall reads a call of a function with dots in its name.
-func (p *parser) dottedCall(t token) Expr {
+func (p *parser) dottedCall(t *token) Expr {
 	name := strings.Builder{}
 	name.WriteString(p.take().text)
 	for p.tok().is(".") && p.ahead(1).kind == tokName {
@@ -204,7 +208,7 @@ func (p *parser) dottedCall(t token) Expr {
 		name.WriteString("." + p.take().text)
 	}
 	if !p.tok().is("(") {
-		p.report(token{from: t.from, to: p.lastEnd}, shorten(name.String())+" is not a name", "put a table name with dots in '…', or call a function with (…)")
+		p.report(&token{from: t.from, to: p.lastEnd}, shorten(name.String())+" is not a name", "put a table name with dots in '…', or call a function with (…)")
 		return nil
 	}
 	return p.call(t.from, name.String())
@@ -229,7 +233,7 @@ func (p *parser) call(from Pos, name string) Expr {
 			}
 		}
 	}
-	if !p.close(open, ")", "of "+shorten(name)) || !ok {
+	if !p.close(open, ")", name) || !ok {
 		return nil
 	}
 	c.Span = p.span(from)
@@ -238,7 +242,7 @@ func (p *parser) call(from Pos, name string) Expr {
 
 // item reads one of several expressions; after a problem it moves to the comma or
 // closing bracket after the item, so that the next items are read too.
-func (p *parser) item(open token, closing string) Expr {
+func (p *parser) item(open *token, closing string) Expr {
 	x := p.expr()
 	if x != nil {
 		if t := p.tok(); !t.is(",") && !t.is(closing) && t.kind != tokEnd {
@@ -248,7 +252,7 @@ func (p *parser) item(open token, closing string) Expr {
 	}
 	if x != nil {
 		if t, ok := x.(*Tuple); ok && open.text == "(" {
-			p.report(token{from: t.From, to: t.To}, "a row of several values as an argument", "write { ( a, b ) } for a table")
+			p.report(&token{from: t.From, to: t.To}, "a row of several values as an argument", "write { ( a, b ) } for a table")
 			return nil
 		}
 		return x
@@ -274,10 +278,15 @@ func (p *parser) item(open token, closing string) Expr {
 	return nil
 }
 
-// close takes the closing bracket or reports the one that is open.
-func (p *parser) close(open token, closing, what string) bool {
+// close takes the closing bracket or reports the one that is open: that of a
+// function, where one is given.
+func (p *parser) close(open *token, closing, function string) bool {
 	if p.takeOp(closing) {
 		return true
+	}
+	what := "here"
+	if function != "" {
+		what = "of " + shorten(function)
 	}
 	if p.tok().kind == tokEnd || p.tok().word("EVALUATE") {
 		p.report(open, "the "+open.text+" "+what+" is not closed", "add "+closing)
@@ -304,7 +313,7 @@ func (p *parser) paren() Expr {
 			break
 		}
 	}
-	if !p.close(open, ")", "here") || !ok {
+	if !p.close(open, ")", "") || !ok {
 		return nil
 	}
 	if len(items) == 1 {
@@ -336,7 +345,7 @@ func (p *parser) constructor() Expr {
 			break
 		}
 	}
-	if !p.close(open, "}", "here") || !ok {
+	if !p.close(open, "}", "") || !ok {
 		return nil
 	}
 	c.Span = p.span(open.from)

@@ -13,25 +13,15 @@ import (
 // publicModels is the folder of public models and texts, or skips the test.
 func publicModels(t testing.TB) string {
 	t.Helper()
-	if dir := os.Getenv("PBMB_PUBLIC_MODELS"); dir != "" {
-		return dir
+	dir := publicFolder()
+	if dir == "" {
+		t.Skip("the public models are not here; set PBMB_PUBLIC_MODELS to their folder")
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		candidate := filepath.Join(dir, "shared", "data", "powerbi")
-		if _, err := os.Stat(candidate); err == nil {
-			return candidate
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Skip("the public models are not here; set PBMB_PUBLIC_MODELS to their folder")
-		}
-		dir = up
-	}
+	return dir
 }
+
+// publicFolder is the folder of public models; empty where there is none.
+func publicFolder() string { return os.Getenv("PBMB_PUBLIC_MODELS") }
 
 // publicText is one DAX text of a public model, with the place it came from.
 type publicText struct {

@@ -39,12 +39,20 @@ type token struct {
 }
 
 // is tells whether the token is this operator.
-func (t token) is(op string) bool { return t.kind == tokOp && t.text == op }
+func (t *token) is(op string) bool { return t.kind == tokOp && t.text == op }
 
 // word tells whether the token is this keyword, given in upper case. Only ASCII
 // letters have cases here: keywords are never compared by a culture.
-func (t token) word(keyword string) bool {
-	return t.kind == tokName && len(t.text) == len(keyword) && upper(t.text) == keyword
+func (t *token) word(keyword string) bool {
+	if t.kind != tokName || len(t.text) != len(keyword) {
+		return false
+	}
+	for i := 0; i < len(keyword); i++ {
+		if c := t.text[i]; c != keyword[i] && (c < 'a' || c > 'z' || c-('a'-'A') != keyword[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // upper gives the ASCII letters of s in upper case.
@@ -64,7 +72,7 @@ func upper(s string) string {
 }
 
 // describe names the token in a message.
-func (t token) describe() string {
+func (t *token) describe() string {
 	switch t.kind {
 	case tokEnd:
 		return "the end of the text"
@@ -117,7 +125,7 @@ func scan(text string, probs *problems) (tokens []token, docs map[int]string) {
 		probs.add(s.pos, 0, fmt.Sprintf("the text is longer than %d bytes", maxText), "shorten it")
 		return []token{{kind: tokEnd, from: s.pos}}, nil
 	}
-	s.tokens = make([]token, 0, len(text)/5+8)
+	s.tokens = make([]token, 0, min(len(text)/5+8, maxTokens+1))
 	if strings.HasPrefix(text, "\uFEFF") {
 		s.pos.Offset = len("\uFEFF")
 	}
@@ -135,15 +143,29 @@ func scan(text string, probs *problems) (tokens []token, docs map[int]string) {
 // next reads one token or one piece of what stands between tokens.
 func (s *scanner) next() {
 	rest := s.text[s.pos.Offset:]
-	r, size := utf8.DecodeRuneInString(rest)
+	r, size := rune(rest[0]), 1
+	if r >= utf8.RuneSelf {
+		r, size = utf8.DecodeRuneInString(rest)
+	}
+	var second byte
+	if len(rest) > 1 {
+		second = rest[1]
+	}
 	switch {
-	case r == utf8.RuneError && size <= 1:
+	case r == ' ' || r == '\t' || r == '\v' || r == '\f':
+		s.pos.Offset++
+		s.pos.Column++
+	case r == '\n' || r == '\r':
+		s.advance(1)
+	case 'a' <= r && r <= 'z' && r != 'd' || 'A' <= r && r <= 'Z' && r != 'D' || r == '_':
+		s.emit(tokName, wordLength(rest))
+	case r == utf8.RuneError && size == 1:
 		s.bad(size, "the text is not valid UTF-8", "send the query as UTF-8")
-	case r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\v' || r == '\f' || foreignBlank(r):
+	case foreignBlank(r):
 		s.advance(size)
-	case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "--"):
+	case r == '/' && second == '/' || r == '-' && second == '-':
 		s.lineComment(rest)
-	case strings.HasPrefix(rest, "/*"):
+	case r == '/' && second == '*':
 		s.blockComment(rest)
 	case r == '"':
 		s.delimited(tokText, 0, '"')
@@ -151,14 +173,14 @@ func (s *scanner) next() {
 		s.delimited(tokQuoted, 0, '\'')
 	case r == '[':
 		s.delimited(tokBracket, 0, ']')
-	case (r == 'd' || r == 'D') && len(rest) > 2 && (rest[1] == 't' || rest[1] == 'T') && rest[2] == '"':
+	case (r == 'd' || r == 'D') && (second == 't' || second == 'T') && len(rest) > 2 && rest[2] == '"':
 		s.delimited(tokDate, 2, '"')
 	case '0' <= r && r <= '9' && s.afterDot():
 		// The last part of T.INV.2T starts with a digit.
 		s.emit(tokName, wordLength(rest))
-	case '0' <= r && r <= '9' || r == '.' && len(rest) > 1 && '0' <= rest[1] && rest[1] <= '9' && !s.afterWord():
+	case '0' <= r && r <= '9' || r == '.' && '0' <= second && second <= '9' && !s.afterWord():
 		s.number(rest)
-	case r == '_' || unicode.IsLetter(r) && !unseen(r):
+	case unicode.IsLetter(r) && !unseen(r):
 		s.emit(tokName, wordLength(rest))
 	case r == '@':
 		n := wordLength(rest[1:])
@@ -168,7 +190,11 @@ func (s *scanner) next() {
 		}
 		s.emit(tokParam, 1+n)
 	default:
-		s.operator(rest, r, size)
+		if n := operatorLength(rest[0], second); n > 0 {
+			s.emit(tokOp, n)
+		} else {
+			s.noSign(rest, r, size)
+		}
 	}
 }
 
@@ -212,7 +238,12 @@ func (s *scanner) emit(kind tokenKind, n int) {
 
 func (s *scanner) push(kind tokenKind, n int, text string) {
 	from := s.pos
-	s.advance(n)
+	if kind == tokOp { // one column for each byte
+		s.pos.Offset += n
+		s.pos.Column += n
+	} else {
+		s.advance(n)
+	}
 	if s.doc != nil {
 		if s.docs == nil {
 			s.docs = map[int]string{}
@@ -226,22 +257,23 @@ func (s *scanner) push(kind tokenKind, n int, text string) {
 // advance moves over n bytes.
 func (s *scanner) advance(n int) {
 	end := s.pos.Offset + n
-	for s.pos.Offset < end {
-		c := s.text[s.pos.Offset]
+	for i := s.pos.Offset; i < end; {
+		c := s.text[i]
 		switch {
-		case c == '\n', c == '\r' && !strings.HasPrefix(s.text[s.pos.Offset+1:], "\n"):
-			s.pos.Offset++
+		case c == '\n', c == '\r' && (i+1 == len(s.text) || s.text[i+1] != '\n'):
+			i++
 			s.pos.Line++
 			s.pos.Column = 1
 		case c < utf8.RuneSelf:
-			s.pos.Offset++
+			i++
 			s.pos.Column++
 		default:
-			_, size := utf8.DecodeRuneInString(s.text[s.pos.Offset:])
-			s.pos.Offset += size
+			_, size := utf8.DecodeRuneInString(s.text[i:])
+			i += size
 			s.pos.Column++
 		}
 	}
+	s.pos.Offset = end
 }
 
 // bad reports the next n bytes and moves over them.
@@ -361,18 +393,39 @@ func (s *scanner) number(rest string) {
 	s.emit(tokNumber, n)
 }
 
-var operators = [...]string{
-	"&&", "||", "<>", "<=", ">=", "==", "=>",
-	"(", ")", "{", "}", ",", "+", "-", "*", "/", "^", "&", "=", "<", ">", ":", ".",
+// operatorLength is the length of the operator or bracket that starts with two
+// bytes; 0 where there is none.
+func operatorLength(first, second byte) int {
+	switch first {
+	case '(', ')', '{', '}', ',', '+', '-', '*', '/', '^', ':', '.':
+		return 1
+	case '&', '|':
+		if second == first {
+			return 2
+		}
+	case '<':
+		if second == '>' || second == '=' {
+			return 2
+		}
+	case '>':
+		if second == '=' {
+			return 2
+		}
+	case '=':
+		if second == '=' || second == '>' {
+			return 2
+		}
+	default:
+		return 0
+	}
+	if first == '|' {
+		return 0
+	}
+	return 1
 }
 
-func (s *scanner) operator(rest string, r rune, size int) {
-	for _, op := range operators {
-		if strings.HasPrefix(rest, op) {
-			s.emit(tokOp, len(op))
-			return
-		}
-	}
+// noSign reports a character that is no sign of DAX.
+func (s *scanner) noSign(rest string, r rune, size int) {
 	switch {
 	case r == ';':
 		s.bad(size, "; is not a sign of DAX as Power BI's API takes it", "separate arguments with a comma, and write decimals with a point")

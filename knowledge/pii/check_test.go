@@ -188,6 +188,7 @@ func TestRefusedQueries(t *testing.T) {
 		"EVALUATE { [_Total Sales FormatString] }":                                 "not_known [_Total Sales FormatString]",
 		"EVALUATE { [Secret] & CONCATENATEX ( ROW ( \"Secret\", 1 ), [Secret] ) }": "not_known [Secret]",
 		"DEFINE MEASURE Nope[x] = 1 EVALUATE { [x] }":                              "unreadable ",
+		"EVALUATE { DIVIDE ( 1 ) }":                                                "unreadable ",
 		// PII-131
 		"EVALUATE { Customer[ＡＢＣ] }": "not_known Customer[ＡＢＣ]",
 		"EVALUATE { [ＡＢＣ] }":         "not_known [ＡＢＣ]",
