@@ -103,7 +103,7 @@ func finite(function string, f float64) value.Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		fail(Evaluation, "An argument of function '%s' has the wrong data type or the result is too large or too small.", function)
 	}
-	return value.OfDouble(f)
+	return value.OfDouble(f + 0) // no minus zero
 }
 
 // keepsBlank is a function of numbers that gives blank for a blank.
@@ -220,7 +220,7 @@ func scaledTo(f float64, digits int, round func(float64) float64) float64 {
 	if n := math.Round(x*2) / 2; math.Abs(x-n) < math.Abs(x)*1e-14 {
 		x = n
 	}
-	x = round(x)
+	x = round(x) + 0 // no minus zero
 	if digits < 0 {
 		return x * p
 	}

@@ -23,6 +23,7 @@ func functions() map[string]function {
 		aggregateFunctions(), filterFunctions(), tableFunctions(), groupFunctions(), joinFunctions(),
 		logicalFunctions(), informationFunctions(), textFunctions(), mathFunctions(), statisticFunctions(),
 		dateFunctions(), timeFunctions(), windowFunctions(), pathFunctions(), modelFunctions(),
+		financialFunctions(),
 	} {
 		maps.Copy(all, family)
 	}
