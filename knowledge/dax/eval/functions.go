@@ -23,7 +23,7 @@ func functions() map[string]function {
 		aggregateFunctions(), filterFunctions(), tableFunctions(), groupFunctions(), joinFunctions(),
 		logicalFunctions(), informationFunctions(), textFunctions(), mathFunctions(), statisticFunctions(),
 		dateFunctions(), timeFunctions(), windowFunctions(), pathFunctions(), modelFunctions(),
-		financialFunctions(),
+		financialFunctions(), distributionFunctions(), regressionFunctions(), writingFunctions(),
 	} {
 		maps.Copy(all, family)
 	}
