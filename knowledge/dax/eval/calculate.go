@@ -452,6 +452,11 @@ func (c *compiler) tryTable(s *scope, x dax.Expr) *table {
 			return nil
 		}
 		return c.tableNamed(x, x.Value)
+	case *dax.Call:
+		if knowledge.Fold(x.Func) == "tableof" && c.userFunction(x.Func) == nil {
+			c.arity(x, 1, 1)
+			return c.referenceTo(s, x).table
+		}
 	}
 	return nil
 }

@@ -15,30 +15,37 @@ func aggregateFunctions() map[string]function {
 	all := map[string]function{
 		"sum":                  ofColumn(sumColumn),
 		"average":              ofColumn(averageColumn),
-		"averagea":             ofColumn(averageColumn),
-		"min":                  extreme(-1),
-		"mina":                 extreme(-1),
-		"max":                  extreme(1),
-		"maxa":                 extreme(1),
-		"count":                ofColumn(countColumn),
+		"averagea":             ofColumn(averageAll),
+		"min":                  extreme(-1, false),
+		"mina":                 extreme(-1, true),
+		"max":                  extreme(1, false),
+		"maxa":                 extreme(1, true),
+		"count":                ofColumn(countNumbers),
 		"counta":               ofColumn(countColumn),
 		"countblank":           ofColumn(countBlankColumn),
 		"distinctcount":        ofColumn(distinctCount),
 		"distinctcountnoblank": ofColumn(distinctCountNoBlank),
-		"countrows":            scalarFunction(0, 1, (*compiler).countRows),
-		"concatenatex":         scalarFunction(2, -1, (*compiler).concatenateX),
-		"rankx":                scalarFunction(2, 5, (*compiler).rankX),
+
+		// An exact count is a good approximation.
+		"approximatedistinctcount": ofColumn(distinctCount),
+		"countrows":                scalarFunction(0, 1, (*compiler).countRows),
+		"concatenatex":             scalarFunction(2, -1, (*compiler).concatenateX),
+		"rankx":                    scalarFunction(2, 5, (*compiler).rankX),
 	}
 	for name, make := range map[string]func() aggregate{
 		"sum":     func() aggregate { return &sum{} },
 		"average": func() aggregate { return &average{} },
 		"min":     func() aggregate { return &best{sign: -1} },
 		"max":     func() aggregate { return &best{sign: 1} },
-		"count":   func() aggregate { return &counter{} },
+		"count":   func() aggregate { return &counter{refuses: value.Bool} },
 		"counta":  func() aggregate { return &counter{} },
 		"product": func() aggregate { return &product{} },
 	} {
-		all[name+"x"] = overRows(make)
+		most := 2
+		if name == "min" || name == "max" {
+			most = 3 // whether values of several types are compared, as they are here
+		}
+		all[name+"x"] = overRows(most, make)
 	}
 	all["product"] = ofColumn(func(e *env, c *modelColumn) value.Value {
 		p := &product{}
@@ -161,6 +168,28 @@ func averageColumn(e *env, c *modelColumn) value.Value {
 	return average{total: total, n: n}.result()
 }
 
+// averageAll is AVERAGEA, which takes true for 1, and false and text for 0.
+func averageAll(e *env, c *modelColumn) value.Value {
+	if c.data.Kind != value.Text && c.data.Kind != value.Bool {
+		return averageColumn(e, c)
+	}
+	total, n := 0.0, e.counts(c)
+	if n == 0 {
+		return value.Value{}
+	}
+	for _, row := range e.filter.rows(e.q, c.table).List() {
+		total += c.data.At(row).Float()
+	}
+	return value.OfDouble(total / float64(n))
+}
+
+func countNumbers(e *env, c *modelColumn) value.Value {
+	if c.data.Kind == value.Bool {
+		fail(Evaluation, "The function COUNT cannot work with values of type Boolean.")
+	}
+	return countColumn(e, c)
+}
+
 func countColumn(e *env, c *modelColumn) value.Value { return someOrBlank(e.counts(c)) }
 
 // someOrBlank is a count as DAX gives it: blank for none.
@@ -194,9 +223,14 @@ func distinctCountNoBlank(e *env, c *modelColumn) value.Value {
 	return someOrBlank(int64(len(ids)))
 }
 
-// extreme is MIN and MAX: of a column, or of two scalars.
-func extreme(sign int) function {
-	return scalarFunction(1, 2, func(c *compiler, s *scope, x *dax.Call) node {
+// extreme is MIN and MAX: of a column, or of two scalars. MINA and MAXA take a
+// column only, and true for 1.
+func extreme(sign int, all bool) function {
+	most := 2
+	if all {
+		most = 1
+	}
+	return scalarFunction(1, most, func(c *compiler, s *scope, x *dax.Call) node {
 		if len(x.Args) == 2 {
 			a, b := c.scalarOf(s, x.Args[0]), c.scalarOf(s, x.Args[1])
 			return node{scalar: func(e *env) value.Value {
@@ -215,6 +249,9 @@ func extreme(sign int) function {
 			return c.noColumn(x)
 		}
 		return node{scalar: func(e *env) value.Value {
+			if col.data.Kind == value.Bool && !all {
+				fail(Evaluation, "The function %s cannot work with values of type Boolean.", strings.ToUpper(x.Func))
+			}
 			ranks := col.data.Ranks()
 			found := column.BlankID
 			for _, id := range distinctIDs(col, e.filter.rows(e.q, col.table)) {
@@ -222,7 +259,11 @@ func extreme(sign int) function {
 					found = id
 				}
 			}
-			return col.data.Values()[found]
+			v := col.data.Values()[found]
+			if all && v.Kind() == value.Bool {
+				return value.OfInt(v.Int())
+			}
+			return v
 		}}
 	})
 }
@@ -257,8 +298,8 @@ type aggregate interface {
 }
 
 // overRows is an iterator like SUMX: an expression for each row of a table.
-func overRows(make func() aggregate) function {
-	return scalarFunction(2, 3, func(c *compiler, s *scope, x *dax.Call) node {
+func overRows(most int, make func() aggregate) function {
+	return scalarFunction(2, most, func(c *compiler, s *scope, x *dax.Call) node {
 		table, sc := c.tableOf(s, x.Args[0])
 		of := c.scalarOf(s.row(sc), x.Args[1])
 		return node{scalar: func(e *env) value.Value {
@@ -328,9 +369,15 @@ func (a *best) add(v value.Value) {
 
 func (a *best) result() value.Value { return a.found }
 
-type counter struct{ n int64 }
+type counter struct {
+	n       int64
+	refuses value.Kind
+}
 
 func (a *counter) add(v value.Value) {
+	if v.Kind() == a.refuses && !v.IsBlank() {
+		fail(Evaluation, "The function COUNTX cannot work with values of type Boolean.")
+	}
 	if !v.IsBlank() {
 		a.n++
 	}

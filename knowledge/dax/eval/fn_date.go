@@ -2,9 +2,11 @@ package eval
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pbmb/pbmb/knowledge/dax"
+	"github.com/pbmb/pbmb/knowledge/dax/eval/finance"
 	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
 )
 
@@ -54,13 +56,21 @@ func dateFunctions() map[string]function {
 		"weeknum": variadic(1, 2, weekNumber),
 		"date": plain(3, func(a []value.Value) value.Value {
 			year := small(a[0])
-			if year >= 0 && year < 1900 {
+			switch {
+			case year < 0:
+				fail(Evaluation, "The year of DATE must not be negative.")
+			case year < 50:
+				year += 2000
+			case year < 100:
 				year += 1900
 			}
 			return dated(day(year, time.Month(small(a[1])), small(a[2])))
 		}),
 		"time": plain(3, func(a []value.Value) value.Value {
 			seconds := float64(small(a[0])*3600 + small(a[1])*60 + small(a[2]))
+			if seconds < 0 {
+				fail(Evaluation, "The time of TIME must not be negative.")
+			}
 			return value.OfSerial(math.Mod(seconds/86400, 1))
 		}),
 		"today": contextual(0, 0, func(e *env, _ []value.Value) value.Value {
@@ -73,7 +83,7 @@ func dateFunctions() map[string]function {
 		"utcnow": contextual(0, 0, func(e *env, _ []value.Value) value.Value { return value.OfTime(e.q.now.UTC()) }),
 		"eomonth": plain(2, func(a []value.Value) value.Value {
 			t := clock(a[0])
-			return dated(day(t.Year(), t.Month()+time.Month(small(a[1]))+1, 0))
+			return dated(day(t.Year(), t.Month()+time.Month(arguments(a).rounded(1))+1, 0))
 		}),
 		"edate": plain(2, func(a []value.Value) value.Value {
 			return dated(addMonths(clock(a[0]), small(a[1])))
@@ -87,7 +97,7 @@ func dateFunctions() map[string]function {
 		}),
 		"datediff":    scalarFunction(3, 3, (*compiler).dateDiff),
 		"yearfrac":    variadic(2, 3, yearFraction),
-		"networkdays": variadic(2, 2, networkDays),
+		"networkdays": scalarFunction(2, 4, (*compiler).networkDays),
 	}
 }
 
@@ -131,10 +141,13 @@ func weekNumber(a []value.Value) value.Value {
 	}
 	first := int64(0) // Sunday
 	switch {
+	case kind == 1:
 	case kind == 2:
 		first = 1
 	case kind >= 11 && kind <= 17:
 		first = (kind - 10) % 7
+	default:
+		fail(Evaluation, "The return type of WEEKNUM must be 1, 2, 11 to 17 or 21.")
 	}
 	start := (int64(day(t.Year(), 1, 1).Weekday()) - first + 7) % 7
 	return value.OfInt((int64(t.YearDay())-1+start)/7 + 1)
@@ -187,47 +200,66 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// yearFraction counts by the basis: 0 and 4 take 30 days for a month, 2 and 3
-// count days, 1 counts days of years as long as they are.
+// yearFraction is YEARFRAC ( start, end, basis ).
 func yearFraction(a []value.Value) value.Value {
-	from, to := clock(a[0]), clock(a[1])
-	if from.After(to) {
-		from, to = to, from
-	}
-	basis := int64(0)
-	if len(a) > 2 {
-		basis = whole(a[2])
-	}
-	days := to.Sub(from).Hours() / 24
-	switch basis {
-	case 1:
-		years := to.Year() - from.Year() + 1
-		total := day(to.Year()+1, 1, 1).Sub(day(from.Year(), 1, 1)).Hours() / 24
-		return value.OfDouble(days / (total / float64(years)))
-	case 2:
-		return value.OfDouble(days / 360)
-	case 3:
-		return value.OfDouble(days / 365)
-	}
-	d1, d2 := min(from.Day(), 30), to.Day()
-	if d2 == 31 && (d1 == 30 || basis == 4) {
-		d2 = 30
-	}
-	months := (to.Year()-from.Year())*12 + int(to.Month()) - int(from.Month())
-	return value.OfDouble(float64(months*30+d2-d1) / 360)
+	args := arguments(a)
+	return finite("YEARFRAC", finance.YearFraction(args.day(0), args.day(1), args.basis(2)))
 }
 
-func networkDays(a []value.Value) value.Value {
-	from, to := clock(a[0]), clock(a[1])
-	sign := int64(1)
-	if from.After(to) {
-		from, to, sign = to, from, -1
+// weekends are the days off by the numbers that NETWORKDAYS takes.
+var weekends = map[int64][]time.Weekday{
+	1: {time.Saturday, time.Sunday}, 2: {time.Sunday, time.Monday}, 3: {time.Monday, time.Tuesday}, 4: {time.Tuesday, time.Wednesday},
+	5: {time.Wednesday, time.Thursday}, 6: {time.Thursday, time.Friday}, 7: {time.Friday, time.Saturday},
+	11: {time.Sunday}, 12: {time.Monday}, 13: {time.Tuesday}, 14: {time.Wednesday}, 15: {time.Thursday}, 16: {time.Friday}, 17: {time.Saturday},
+}
+
+// networkDays is NETWORKDAYS ( start, end, weekend, holidays ): the days of work
+// from one date to another, both included.
+func (c *compiler) networkDays(s *scope, x *dax.Call) node {
+	from, to := c.scalarOf(s, x.Args[0]), c.scalarOf(s, x.Args[1])
+	kind := constant(value.OfInt(1)).scalar
+	if len(x.Args) > 2 && x.Args[2] != nil {
+		kind = c.scalarOf(s, x.Args[2])
 	}
-	n := int64(0)
-	for t := from; !t.After(to); t = t.AddDate(0, 0, 1) {
-		if d := t.Weekday(); d != time.Saturday && d != time.Sunday {
-			n++
+	var holidays tableFn
+	if len(x.Args) > 3 && x.Args[3] != nil {
+		table, sc := c.tableOf(s, x.Args[3])
+		if len(sc.cols) != 1 {
+			c.fail(x.Args[3], Invalid, "The holidays of NETWORKDAYS must be a table of one column.")
 		}
+		holidays = table
 	}
-	return value.OfInt(sign * n)
+	return node{scalar: func(e *env) value.Value {
+		a, b := from(e), to(e)
+		if a.IsBlank() && b.IsBlank() {
+			return value.Value{}
+		}
+		first, last, sign := arguments{a}.day(0), arguments{b}.day(0), int64(1)
+		if first.After(last) {
+			first, last, sign = last, first, -1
+		}
+		off, ok := weekends[whole(kind(e))]
+		if !ok {
+			fail(Evaluation, "The weekend of NETWORKDAYS must be a number from 1 to 7 or from 11 to 17.")
+		}
+		days := (last.Unix()-first.Unix())/(24*60*60) + 1
+		n := days / 7 * int64(7-len(off))
+		for i := range days % 7 {
+			if !slices.Contains(off, first.AddDate(0, 0, int(i)).Weekday()) {
+				n++
+			}
+		}
+		if holidays != nil {
+			free := map[time.Time]bool{}
+			rel := holidays(e)
+			for i := range rel.n {
+				d := arguments{rel.at(0, i)}.day(0)
+				if !d.Before(first) && !d.After(last) && !slices.Contains(off, d.Weekday()) {
+					free[d] = true
+				}
+			}
+			n -= int64(len(free))
+		}
+		return value.OfInt(sign * n)
+	}}
 }

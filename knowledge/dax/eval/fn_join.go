@@ -19,6 +19,7 @@ func joinFunctions() map[string]function {
 		"except":               tableFunction(2, 2, func(c *compiler, s *scope, x *dax.Call) node { return c.compareRows(s, x, false) }),
 		"naturalinnerjoin":     tableFunction(2, 2, func(c *compiler, s *scope, x *dax.Call) node { return c.naturalJoin(s, x, false) }),
 		"naturalleftouterjoin": tableFunction(2, 2, func(c *compiler, s *scope, x *dax.Call) node { return c.naturalJoin(s, x, true) }),
+		"substitutewithindex":  tableFunction(3, -1, (*compiler).substituteWithIndex),
 	}
 }
 
@@ -249,4 +250,63 @@ func (c *compiler) naturalJoin(s *scope, x *dax.Call, outer bool) node {
 		}
 		return r
 	}}
+}
+
+// substituteWithIndex is SUBSTITUTEWITHINDEX ( table, name, index table, order… ):
+// the columns that both tables have become one, the place of their values in the
+// index table, counted from 0. Rows that are not in it are left out.
+func (c *compiler) substituteWithIndex(s *scope, x *dax.Call) node {
+	table, left := c.tableOf(s, x.Args[0])
+	name, ok := c.textArg(x.Args[1])
+	if !ok {
+		c.fail(x.Args[1], Invalid, "SUBSTITUTEWITHINDEX expects the name of the column as text.")
+	}
+	index, right := c.tableOf(s, x.Args[2])
+	keys := c.sortKeys(s.row(right), x.Args[3:], true)
+	var common, places, kept []int // of left, the same of right, the others of left
+	sc := &schema{cols: []colMeta{madeMeta(name)}}
+	for i, m := range left.cols {
+		at := slices.IndexFunc(right.cols, func(n colMeta) bool { return knowledge.Fold(n.key()) == knowledge.Fold(m.key()) })
+		if at < 0 {
+			kept = append(kept, i)
+			sc.cols = append(sc.cols, m)
+			continue
+		}
+		common, places = append(common, i), append(places, at)
+	}
+	if len(common) == 0 {
+		c.fail(x, Invalid, "The tables of SUBSTITUTEWITHINDEX have no column in common.")
+	}
+	return node{schema: sc, table: func(e *env) *relation {
+		a, b := table(e), index(e)
+		order, _ := e.ordered(b, keys)
+		at := map[string]int{}
+		for i, row := range order {
+			key := string(b.keyOf(places, row))
+			if _, seen := at[key]; !seen {
+				at[key] = i
+			}
+		}
+		var rows []int
+		made := []value.Value{}
+		for row := range a.n {
+			if i, ok := at[string(a.keyOf(common, row))]; ok {
+				rows, made = append(rows, row), append(made, value.OfInt(int64(i)))
+			}
+		}
+		r := &relation{schema: sc, n: len(rows), cols: []vector{{vals: made}}}
+		for _, i := range kept {
+			r.cols = append(r.cols, a.vector(i).pick(rows))
+		}
+		return r
+	}}
+}
+
+// keyOf is the values of some columns of a row in a form that can be compared.
+func (r *relation) keyOf(cols []int, row int) []byte {
+	var buf []byte
+	for _, c := range cols {
+		buf = r.at(c, row).AppendKey(buf)
+	}
+	return buf
 }

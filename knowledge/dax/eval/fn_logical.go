@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"strings"
-
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/dax"
 	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
@@ -26,10 +24,21 @@ func logicalFunctions() map[string]function {
 			fail(Evaluation, "The query ended with the error '%s'.", a[0])
 			return value.Value{}
 		}),
-		"bitand": plain(2, func(a []value.Value) value.Value { return value.OfInt(whole(a[0]) & whole(a[1])) }),
-		"bitor":  plain(2, func(a []value.Value) value.Value { return value.OfInt(whole(a[0]) | whole(a[1])) }),
-		"bitxor": plain(2, func(a []value.Value) value.Value { return value.OfInt(whole(a[0]) ^ whole(a[1])) }),
+		"bitand":    plain(2, func(a []value.Value) value.Value { return value.OfInt(whole(a[0]) & whole(a[1])) }),
+		"bitor":     plain(2, func(a []value.Value) value.Value { return value.OfInt(whole(a[0]) | whole(a[1])) }),
+		"bitxor":    plain(2, func(a []value.Value) value.Value { return value.OfInt(whole(a[0]) ^ whole(a[1])) }),
+		"bitlshift": plain(2, func(a []value.Value) value.Value { return value.OfInt(shiftLeft(whole(a[0]), whole(a[1]))) }),
+		"bitrshift": plain(2, func(a []value.Value) value.Value { return value.OfInt(shiftLeft(whole(a[0]), -whole(a[1]))) }),
 	}
+}
+
+// shiftLeft moves the bits of n to the left, or to the right by a negative number.
+// What falls off is lost.
+func shiftLeft(n, by int64) int64 {
+	if by < 0 {
+		return n >> min(-by, 63)
+	}
+	return n << by
 }
 
 func asBinary(x *dax.Call, op string) *dax.Binary {
@@ -136,19 +145,24 @@ func informationFunctions() map[string]function {
 	kind := func(is func(value.Kind) bool) function {
 		return plain(1, func(a []value.Value) value.Value { return value.OfBool(is(a[0].Kind())) })
 	}
+	number := kind(func(k value.Kind) bool {
+		return k == value.Int || k == value.Double || k == value.Decimal || k == value.Date
+	})
 	return map[string]function{
-		"isblank":   kind(func(k value.Kind) bool { return k == value.Blank }),
-		"istext":    kind(func(k value.Kind) bool { return k == value.Text }),
-		"isstring":  kind(func(k value.Kind) bool { return k == value.Text }),
-		"isnontext": kind(func(k value.Kind) bool { return k != value.Text }),
-		"isnumber": kind(func(k value.Kind) bool {
-			return k == value.Int || k == value.Double || k == value.Decimal || k == value.Date
-		}),
+		"isblank":     kind(func(k value.Kind) bool { return k == value.Blank }),
+		"istext":      kind(func(k value.Kind) bool { return k == value.Text }),
+		"isstring":    kind(func(k value.Kind) bool { return k == value.Text }),
+		"isnontext":   kind(func(k value.Kind) bool { return k != value.Text }),
+		"isnumber":    number,
+		"isnumeric":   number,
 		"isint64":     kind(func(k value.Kind) bool { return k == value.Int }),
+		"isinteger":   kind(func(k value.Kind) bool { return k == value.Int }),
 		"isdouble":    kind(func(k value.Kind) bool { return k == value.Double }),
 		"isdecimal":   kind(func(k value.Kind) bool { return k == value.Decimal }),
+		"iscurrency":  kind(func(k value.Kind) bool { return k == value.Decimal }),
 		"isdatetime":  kind(func(k value.Kind) bool { return k == value.Date }),
 		"islogical":   kind(func(k value.Kind) bool { return k == value.Bool }),
+		"isboolean":   kind(func(k value.Kind) bool { return k == value.Bool }),
 		"iseven":      plain(1, func(a []value.Value) value.Value { return value.OfBool(whole(a[0])%2 == 0) }),
 		"isodd":       plain(1, func(a []value.Value) value.Value { return value.OfBool(whole(a[0])%2 != 0) }),
 		"blank":       plain(0, func([]value.Value) value.Value { return value.Value{} }),
@@ -160,7 +174,8 @@ func informationFunctions() map[string]function {
 		}),
 		"contains":    scalarFunction(3, -1, (*compiler).contains),
 		"containsrow": scalarFunction(2, -1, (*compiler).containsRow),
-		"nameof":      scalarFunction(1, 2, (*compiler).nameOf),
+		"nameof":      scalarFunction(1, 3, (*compiler).nameOf),
+		"tableof":     tableFunction(1, 1, (*compiler).tableOfReference),
 		"userprincipalname": contextual(0, 0, func(e *env, _ []value.Value) value.Value {
 			return value.OfText(e.q.as.UPN)
 		}),
@@ -257,30 +272,6 @@ func (c *compiler) contains(s *scope, x *dax.Call) node {
 func (c *compiler) containsRow(s *scope, x *dax.Call) node {
 	return c.in(s, &dax.Binary{Span: x.Span, Op: "IN", X: &dax.Tuple{Span: x.Span, Items: x.Args[1:]}, Y: x.Args[0]})
 }
-
-// nameOf is NAMEOF: a table, column or measure as it is written in full.
-func (c *compiler) nameOf(s *scope, x *dax.Call) node {
-	if len(x.Args) > 1 {
-		c.fail(x, Unsupported, "NAMEOF with a second argument is not supported here.")
-	}
-	if t := c.tryTable(s, x.Args[0]); t != nil {
-		return constant(value.OfText(quoteTable(t.name)))
-	}
-	if col := c.tryColumn(s, x.Args[0]); col != nil {
-		return constant(value.OfText(col.String()))
-	}
-	ref, ok := x.Args[0].(*dax.Ref)
-	if !ok {
-		c.fail(x.Args[0], Invalid, "NAMEOF expects a table, a column or a measure.")
-	}
-	m := c.q.measure(ref.Name)
-	if m == nil {
-		c.fail(ref, UnknownName, "The measure '%s' cannot be found.", ref.Name)
-	}
-	return constant(value.OfText(quoteTable(m.table.name) + "[" + m.name + "]"))
-}
-
-func quoteTable(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
 
 // modelFunctions read the model itself.
 func modelFunctions() map[string]function {

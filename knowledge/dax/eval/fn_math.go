@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/pbmb/pbmb/knowledge/dax"
 	"github.com/pbmb/pbmb/knowledge/dax/eval/value"
@@ -30,23 +31,30 @@ func small(v value.Value) int {
 // mathFunctions work on numbers.
 func mathFunctions() map[string]function {
 	all := map[string]function{
-		"divide":      scalarFunction(2, 3, (*compiler).divide),
-		"round":       rounding(func(f float64) float64 { return math.Round(f) }),
-		"roundup":     rounding(func(f float64) float64 { return math.Copysign(math.Ceil(math.Abs(f)), f) }),
-		"rounddown":   rounding(math.Trunc),
-		"trunc":       rounding(math.Trunc),
-		"int":         keepsBlank(1, func(f []float64) float64 { return math.Floor(f[0]) }, true),
-		"even":        keepsBlank(1, func(f []float64) float64 { return math.Copysign(2*math.Ceil(math.Abs(f[0])/2), f[0]) }, true),
-		"odd":         keepsBlank(1, odd, true),
-		"mod":         plain(2, mod),
-		"quotient":    plain(2, quotient),
-		"abs":         plain(1, abs),
-		"sign":        keepsBlank(1, sign, true),
-		"power":       plain(2, func(a []value.Value) value.Value { return must(value.Pow(a[0], a[1])) }),
-		"ceiling":     toMultiple(math.Ceil),
-		"floor":       toMultiple(math.Floor),
-		"iso.ceiling": toMultiple(math.Ceil),
-		"mround":      toMultiple(func(f float64) float64 { return math.Copysign(math.Floor(math.Abs(f)+0.5), f) }),
+		"divide":    scalarFunction(2, 3, (*compiler).divide),
+		"round":     rounding(2, math.Round),
+		"roundup":   rounding(2, func(f float64) float64 { return math.Copysign(math.Ceil(math.Abs(f)), f) }),
+		"rounddown": rounding(2, math.Trunc),
+		"trunc":     rounding(1, math.Trunc),
+		"int":       keepsBlank(1, func(f []float64) float64 { return math.Floor(f[0]) }, true),
+		"even":      keepsBlank(1, func(f []float64) float64 { return math.Copysign(2*math.Ceil(math.Abs(f[0])/2), f[0]) }, true),
+		"odd":       keepsBlank(1, odd, true),
+		"mod":       plain(2, mod),
+		"quotient":  plain(2, quotient),
+		"abs":       plain(1, abs),
+		"sign":      keepsBlank(1, sign, true),
+		"power":     plain(2, func(a []value.Value) value.Value { return must(value.Pow(a[0], a[1])) }),
+		"ceiling": toMultiple("CEILING", 2, func(n, step float64) float64 {
+			if n > 0 && step < 0 {
+				return math.NaN()
+			}
+			return scaledTo(n/step, 0, math.Ceil) * step
+		}),
+		"iso.ceiling": toMultiple("ISO.CEILING", 1, func(n, step float64) float64 {
+			return scaledTo(n/math.Abs(step), 0, math.Ceil) * math.Abs(step)
+		}),
+		"floor":  toMultiple("FLOOR", 2, sameSign(math.Floor)),
+		"mround": toMultiple("MROUND", 2, sameSign(func(f float64) float64 { return math.Floor(f + 0.5) })),
 		"log": variadic(1, 2, func(a []value.Value) value.Value {
 			f := must(value.Number(a[0])).Float()
 			if len(a) == 1 {
@@ -55,23 +63,20 @@ func mathFunctions() map[string]function {
 			return finite("LOG", math.Log(f)/math.Log(must(value.Number(a[1])).Float()))
 		}),
 		"pi":       plain(0, func([]value.Value) value.Value { return value.OfDouble(math.Pi) }),
-		"rand":     plain(0, func([]value.Value) value.Value { return value.OfDouble(rand.Float64()) }),
+		"rand":     plain(0, func([]value.Value) value.Value { return value.OfDouble(1 - rand.Float64()) }), // never 0
 		"currency": plain(1, func(a []value.Value) value.Value { return must(value.Convert(a[0], value.Decimal)) }),
 		"convert":  scalarFunction(2, 2, (*compiler).convert),
-		"gcd":      plain(2, func(a []value.Value) value.Value { return value.OfInt(gcd(whole(a[0]), whole(a[1]))) }),
+		"gcd":      plain(2, func(a []value.Value) value.Value { return value.OfInt(gcd(natural("GCD", a[0]), natural("GCD", a[1]))) }),
 		"lcm": plain(2, func(a []value.Value) value.Value {
-			x, y := whole(a[0]), whole(a[1])
+			x, y := natural("LCM", a[0]), natural("LCM", a[1])
 			if x == 0 || y == 0 {
 				return value.OfInt(0)
 			}
-			return value.OfInt(x / gcd(x, y) * y)
+			x /= gcd(x, y)
+			return value.OfInt(natural("LCM", value.OfDouble(float64(x)*float64(y))))
 		}),
-		"fact": plain(1, func(a []value.Value) value.Value {
-			f := 1.0
-			for i := int64(2); i <= whole(a[0]) && i <= 170; i++ {
-				f *= float64(i)
-			}
-			return value.OfDouble(f)
+		"fact": calculation("FACT", 1, 1, func(a arguments) float64 {
+			return products(float64(natural("FACT", a[0])), func(i float64) float64 { return i + 1 })
 		}),
 		"randbetween": plain(2, func(a []value.Value) value.Value {
 			low, high := whole(a[0]), whole(a[1])
@@ -88,12 +93,18 @@ func mathFunctions() map[string]function {
 		"degrees": func(f float64) float64 { return f * 180 / math.Pi },
 		"radians": func(f float64) float64 { return f * math.Pi / 180 },
 		"sqrtpi":  func(f float64) float64 { return math.Sqrt(f * math.Pi) },
+		"asinh":   math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+		"cot":   func(f float64) float64 { return 1 / math.Tan(f) },
+		"coth":  func(f float64) float64 { return 1 / math.Tanh(f) },
+		"acot":  func(f float64) float64 { return math.Pi/2 - math.Atan(f) },
+		"acoth": func(f float64) float64 { return math.Atanh(1 / f) },
 	} {
+		upper := strings.ToUpper(name)
 		all[name] = plain(1, func(a []value.Value) value.Value {
 			if a[0].IsBlank() && f(0) == 0 {
 				return a[0]
 			}
-			return finite(name, f(must(value.Number(a[0])).Float()))
+			return finite(upper, f(must(value.Number(a[0])).Float()))
 		})
 	}
 	return all
@@ -178,7 +189,16 @@ func quotient(a []value.Value) value.Value {
 	if y == 0 {
 		fail(Evaluation, "An attempt was made to divide by zero in a QUOTIENT function.")
 	}
-	return value.OfInt(int64(math.Trunc(x / y)))
+	return value.OfInt(whole(value.OfDouble(x / y)))
+}
+
+// natural is a whole number that is not negative and that a double holds exactly.
+func natural(function string, v value.Value) int64 {
+	n := whole(v)
+	if n < 0 || n >= 1<<53 {
+		finite(function, math.NaN())
+	}
+	return n
 }
 
 func gcd(a, b int64) int64 {
@@ -211,6 +231,12 @@ func roundTo(f float64, digits int) float64 {
 }
 
 func scaledTo(f float64, digits int, round func(float64) float64) float64 {
+	switch {
+	case digits > 308:
+		return f
+	case digits < -308:
+		return 0
+	}
 	p := math.Pow(10, math.Abs(float64(digits)))
 	x := f * p
 	if digits < 0 {
@@ -229,8 +255,8 @@ func scaledTo(f float64, digits int, round func(float64) float64) float64 {
 
 // rounding is ROUND and its relatives, which keep fixed decimals and integers
 // what they are.
-func rounding(round func(float64) float64) function {
-	return variadic(1, 2, func(a []value.Value) value.Value {
+func rounding(min int, round func(float64) float64) function {
+	return variadic(min, 2, func(a []value.Value) value.Value {
 		if a[0].IsBlank() {
 			return a[0]
 		}
@@ -240,19 +266,34 @@ func rounding(round func(float64) float64) function {
 		}
 		n := must(value.Number(a[0]))
 		f := scaledTo(n.Float(), digits, round)
-		switch n.Kind() {
-		case value.Int:
-			return value.OfInt(int64(f))
-		case value.Decimal:
-			return value.OfDecimal(f)
-		}
-		return value.OfDouble(f)
+		return alike(f, n)
 	})
 }
 
+// alike is f as the kind of number that the other is, where it fits.
+func alike(f float64, other value.Value) value.Value {
+	switch {
+	case other.Kind() == value.Int && math.Abs(f) < 1<<62:
+		return value.OfInt(int64(f))
+	case other.Kind() == value.Decimal && math.Abs(f) < 1<<49:
+		return value.OfDecimal(f)
+	}
+	return value.OfDouble(f)
+}
+
+// sameSign rounds to a multiple that has the sign of the number.
+func sameSign(round func(float64) float64) func(n, step float64) float64 {
+	return func(n, step float64) float64 {
+		if n*step < 0 {
+			return math.NaN()
+		}
+		return scaledTo(n/step, 0, round) * step
+	}
+}
+
 // toMultiple is CEILING, FLOOR and MROUND.
-func toMultiple(round func(float64) float64) function {
-	return variadic(1, 2, func(a []value.Value) value.Value {
+func toMultiple(name string, min int, round func(n, step float64) float64) function {
+	return variadic(min, 2, func(a []value.Value) value.Value {
 		if a[0].IsBlank() {
 			return a[0]
 		}
@@ -263,11 +304,11 @@ func toMultiple(round func(float64) float64) function {
 		if step.Float() == 0 {
 			return value.OfInt(0)
 		}
-		f := scaledTo(n.Float()/step.Float(), 0, round) * step.Float()
-		if n.Kind() == value.Int && step.Kind() == value.Int {
-			return value.OfInt(int64(f))
+		f := finite(name, round(n.Float(), step.Float()))
+		if n.Kind() == value.Decimal || n.Kind() == step.Kind() {
+			return alike(f.Float(), n)
 		}
-		return value.OfDouble(f)
+		return f
 	})
 }
 

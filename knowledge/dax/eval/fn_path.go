@@ -44,7 +44,11 @@ func pathItem(place func(n, length int) int) function {
 		number := false
 		if len(x.Args) > 2 {
 			n, isNumber := x.Args[2].(*dax.Number)
-			number = isNumber && n.Text == "1" || c.word(x.Args[2]) == "integer"
+			word := c.word(x.Args[2])
+			number = isNumber && n.Text == "1" || word == "integer"
+			if !number && word != "text" && !(isNumber && n.Text == "0") {
+				c.fail(x.Args[2], Invalid, "The type of %s must be TEXT or 0, INTEGER or 1.", x.Func)
+			}
 		}
 		return node{scalar: func(e *env) value.Value {
 			items := pathItems(path(e))
@@ -79,7 +83,16 @@ func (c *compiler) path(s *scope, x *dax.Call) node {
 			if !ok {
 				fail(Evaluation, "The value '%s' of %s must also exist in %s.", v, parent, key)
 			}
-			row := key.data.RowsOf(id)[0]
+			rows := key.data.RowsOf(id)
+			row := rows[0]
+			for _, other := range rows[1:] {
+				if int(other) < key.table.n && parent.data.IDs()[other] != parent.data.IDs()[row] {
+					fail(Evaluation, "The value '%s' of %s has more than one parent in %s.", v, key, parent)
+				}
+			}
+			if strings.Contains(v.String(), "|") {
+				fail(Evaluation, "The value '%s' of %s has a bar, which PATH puts between values.", v, key)
+			}
 			if parent.data.IDs()[row] == column.BlankID {
 				break
 			}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -105,24 +106,28 @@ func textFunctions() map[string]function {
 			if a[0].IsBlank() {
 				return a[0]
 			}
-			return must(value.Number(a[0]))
-		}),
-		"unichar": plain(1, func(a []value.Value) value.Value { return value.OfText(string(rune(whole(a[0])))) }),
-		"unicode": plain(1, func(a []value.Value) value.Value {
-			r, _ := utf8.DecodeRuneInString(a[0].String())
-			return value.OfInt(int64(r))
-		}),
-		"code": plain(1, func(a []value.Value) value.Value {
-			r, _ := utf8.DecodeRuneInString(a[0].String())
-			return value.OfInt(int64(r))
-		}),
-		"format": variadic(2, 3, func(a []value.Value) value.Value {
-			pattern := a[1].String()
-			if len(pattern) > maxPattern {
-				fail(Evaluation, "The format string of FORMAT is too long.")
+			n := must(value.Number(a[0]))
+			if n.Kind() == value.Date {
+				return value.OfDouble(n.Float())
 			}
-			return value.OfText(value.Format(a[0], pattern))
+			return n
 		}),
+		"unichar": plain(1, func(a []value.Value) value.Value {
+			r := rune(small(a[0]))
+			if r < 1 || !utf8.ValidRune(r) || r&0xFFFE == 0xFFFE {
+				finite("UNICHAR", math.NaN())
+			}
+			return value.OfText(string(r))
+		}),
+		"unicode": plain(1, func(a []value.Value) value.Value {
+			text := a[0].String()
+			if text == "" {
+				finite("UNICODE", math.NaN())
+			}
+			r, _ := utf8.DecodeRuneInString(text)
+			return value.OfInt(int64(r))
+		}),
+		"format": variadic(2, 3, format),
 		"fixed": variadic(1, 3, func(a []value.Value) value.Value {
 			digits := 2
 			if len(a) > 1 && !a[1].IsBlank() {
@@ -137,7 +142,7 @@ func textFunctions() map[string]function {
 			if digits > 0 {
 				pattern += "." + strings.Repeat("0", digits)
 			}
-			return value.OfText(value.Format(value.OfDouble(v), pattern))
+			return value.OfText(value.Format(value.OfDouble(v), pattern, value.USEnglish))
 		}),
 	}
 }
@@ -154,6 +159,20 @@ func count(a []value.Value, i, missing int) int {
 	return int(min(n, 1<<30))
 }
 
+// format is FORMAT ( value, pattern, locale ).
+func format(a []value.Value) value.Value {
+	pattern, locale := a[1].String(), value.USEnglish
+	if len(a) > 2 && !a[2].IsBlank() {
+		if locale = value.FindLocale(a[2].String()); locale == nil {
+			fail(Unsupported, "The locale '%s' of FORMAT is not supported here; en-US and en-GB are.", a[2])
+		}
+	}
+	if len(pattern) > maxPattern {
+		fail(Evaluation, "The format string of FORMAT is too long.")
+	}
+	return value.OfText(value.Format(a[0], pattern, locale))
+}
+
 func substitute(a []value.Value) value.Value {
 	s, old, with := a[0].String(), a[1].String(), a[2].String()
 	if old == "" {
@@ -166,6 +185,9 @@ func substitute(a []value.Value) value.Value {
 		return value.OfText(strings.ReplaceAll(s, old, with))
 	}
 	nth := whole(a[3])
+	if nth < 1 {
+		fail(Evaluation, "An argument of function 'SUBSTITUTE' has the wrong data type or has an invalid value.")
+	}
 	for at, seen := 0, int64(0); ; {
 		i := strings.Index(s[at:], old)
 		if i < 0 {
@@ -193,9 +215,13 @@ func (c *compiler) position(s *scope, x *dax.Call, exact bool) node {
 	}
 	return node{scalar: func(e *env) value.Value {
 		needle, text := what(e).String(), in(e).String()
-		from := int(whole(start(e))) - 1
+		from := whole(start(e)) - 1
+		if from < 0 {
+			fail(Evaluation, "An argument of function '%s' has the wrong data type or has an invalid value.", strings.ToUpper(x.Func))
+		}
 		at := -1
-		if r := []rune(text); from >= 0 && from <= len(r) {
+		if r := []rune(text); from <= int64(len(r)) {
+			from := int(from)
 			if exact {
 				if i := strings.Index(string(r[from:]), needle); i >= 0 {
 					at = from + utf8.RuneCountInString(string(r[from:])[:i])

@@ -27,18 +27,18 @@ func timeFunctions() map[string]function {
 		"sameperiodlastyear": tableFunction(1, 1, func(c *compiler, s *scope, x *dax.Call) node {
 			return c.shifted(s, x, constant(value.OfInt(-1)).scalar, "year")
 		}),
-		"firstdate": periodFunction(func(yearEnd) period {
+		"firstdate": periodFunction(1, func(yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) { return d[0], d[0] }
 		}),
-		"lastdate": periodFunction(func(yearEnd) period {
+		"lastdate": periodFunction(1, func(yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) { return d[len(d)-1], d[len(d)-1] }
 		}),
-		"previousday": periodFunction(func(yearEnd) period {
+		"previousday": periodFunction(1, func(yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) {
 				return d[0].AddDate(0, 0, -1), d[0].AddDate(0, 0, -1)
 			}
 		}),
-		"nextday": periodFunction(func(yearEnd) period {
+		"nextday": periodFunction(1, func(yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) {
 				last := d[len(d)-1]
 				return last.AddDate(0, 0, 1), last.AddDate(0, 0, 1)
@@ -46,29 +46,33 @@ func timeFunctions() map[string]function {
 		}),
 	}
 	for _, unit := range []string{"month", "quarter", "year"} {
-		all["dates"+unit[:1]+"td"] = periodFunction(toDate(unit))
-		all["previous"+unit] = periodFunction(func(end yearEnd) period {
+		most := 1
+		if unit == "year" {
+			most = 2 // with the end of the year
+		}
+		all["dates"+unit[:1]+"td"] = periodFunction(most, toDate(unit))
+		all["previous"+unit] = periodFunction(most, func(end yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) {
 				start := end.startOf(d[0], unit)
 				return end.startOf(start.AddDate(0, 0, -1), unit), start.AddDate(0, 0, -1)
 			}
 		})
-		all["next"+unit] = periodFunction(func(end yearEnd) period {
+		all["next"+unit] = periodFunction(most, func(end yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) {
 				start := end.endOf(d[len(d)-1], unit).AddDate(0, 0, 1)
 				return start, end.endOf(start, unit)
 			}
 		})
-		all["startof"+unit] = edgeFunction(unit, false)
-		all["endof"+unit] = edgeFunction(unit, true)
-		all["total"+unit[:1]+"td"] = totalFunction(toDate(unit))
-		all["closingbalance"+unit] = totalFunction(func(end yearEnd) period {
+		all["startof"+unit] = edgeFunction(most, unit, false)
+		all["endof"+unit] = edgeFunction(most, unit, true)
+		all["total"+unit[:1]+"td"] = totalFunction(most+2, toDate(unit))
+		all["closingbalance"+unit] = totalFunction(most+2, func(end yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) {
 				last := end.endOf(d[len(d)-1], unit)
 				return last, last
 			}
 		})
-		all["openingbalance"+unit] = totalFunction(func(end yearEnd) period {
+		all["openingbalance"+unit] = totalFunction(most+2, func(end yearEnd) period {
 			return func(d []time.Time) (time.Time, time.Time) {
 				before := end.startOf(d[0], unit).AddDate(0, 0, -1)
 				return before, before
@@ -227,8 +231,8 @@ func (src dateSource) having(e *env, dates []time.Time) *relation {
 }
 
 // periodFunction is a function of dates, and perhaps of the end of the year.
-func periodFunction(make func(yearEnd) period) function {
-	return tableFunction(1, 2, func(c *compiler, s *scope, x *dax.Call) node {
+func periodFunction(most int, make func(yearEnd) period) function {
+	return tableFunction(1, most, func(c *compiler, s *scope, x *dax.Call) node {
 		src := c.dateSource(s, x.Args[0])
 		var end yearEnd
 		if len(x.Args) > 1 {
@@ -248,8 +252,8 @@ func periodFunction(make func(yearEnd) period) function {
 
 // edgeFunction is STARTOFMONTH and the like: the first or last date that the
 // column has in the period.
-func edgeFunction(unit string, last bool) function {
-	return tableFunction(1, 2, func(c *compiler, s *scope, x *dax.Call) node {
+func edgeFunction(most int, unit string, last bool) function {
+	return tableFunction(1, most, func(c *compiler, s *scope, x *dax.Call) node {
 		src := c.dateSource(s, x.Args[0])
 		var end yearEnd
 		if len(x.Args) > 1 {
@@ -277,8 +281,8 @@ func edgeFunction(unit string, last bool) function {
 
 // totalFunction is TOTALYTD and the like: an expression over the moved dates,
 // with one more filter and the end of the year as options.
-func totalFunction(make func(yearEnd) period) function {
-	return scalarFunction(2, 4, func(c *compiler, s *scope, x *dax.Call) node {
+func totalFunction(most int, make func(yearEnd) period) function {
+	return scalarFunction(2, most, func(c *compiler, s *scope, x *dax.Call) node {
 		of := c.scalarOf(s, x.Args[0])
 		src := c.dateSource(s, x.Args[1])
 		var end yearEnd
@@ -287,6 +291,9 @@ func totalFunction(make func(yearEnd) period) function {
 			switch arg.(type) {
 			case nil:
 			case *dax.Text:
+				if most < 4 {
+					c.fail(arg, Invalid, "%s takes no end of the year.", x.Func)
+				}
 				end = c.readYearEnd(arg)
 			default:
 				filters = append(filters, c.modifier(s, arg))
@@ -307,43 +314,70 @@ func totalFunction(make func(yearEnd) period) function {
 	})
 }
 
-// shifted is DATEADD: every date moved. A month that is there as a whole moves
-// to a whole month, however long.
+// shifted is DATEADD: every date moved. Where the last two days of a month are
+// there, what they move to goes on to the end of the month.
 func (c *compiler) shifted(s *scope, x *dax.Call, by scalar, unit string) node {
 	src := c.dateSource(s, x.Args[0])
 	return node{schema: src.schema, table: func(e *env) *relation {
 		n := small(by(e))
 		dates := src.dates(e)
+		src.requireContiguous(e, x.Func, dates)
 		var moved []time.Time
-		if unit == "day" || unit == "week" {
-			if unit == "week" {
-				n *= 7
-			}
+		if unit == "day" {
 			for _, d := range dates {
 				moved = append(moved, d.AddDate(0, 0, n))
 			}
 			return src.having(e, moved)
 		}
 		n *= map[string]int{"month": 1, "quarter": 3, "year": 12}[unit]
-		perMonth := map[time.Time]int{}
-		for _, d := range dates {
-			perMonth[day(d.Year(), d.Month(), 1)]++
-		}
-		for _, d := range dates {
+		for i, d := range dates {
 			moved = append(moved, addMonths(d, n))
-		}
-		for first, count := range perMonth {
-			if count < day(first.Year(), first.Month()+1, 0).Day() {
+			next := d.AddDate(0, 0, 1)
+			if next.Day() != 1 || i == 0 || !dates[i-1].Equal(d.AddDate(0, 0, -1)) {
 				continue
 			}
-			start := addMonths(first, n)
-			for t := start; t.Month() == start.Month(); t = t.AddDate(0, 0, 1) {
+			first := addMonths(day(d.Year(), d.Month(), 1), n)
+			for t := addMonths(d, n); t.Month() == first.Month(); t = t.AddDate(0, 0, 1) {
 				moved = append(moved, t)
 			}
 		}
 		slices.SortFunc(moved, time.Time.Compare)
 		return src.having(e, slices.CompactFunc(moved, time.Time.Equal))
 	}}
+}
+
+// requireContiguous refuses dates with holes between them, where the column has
+// holes itself, times of day, or dates more than once: nobody could say then what
+// is moved where.
+func (src dateSource) requireContiguous(e *env, function string, dates []time.Time) {
+	if src.col == nil || len(dates) < 2 {
+		return
+	}
+	first, last := value.Serial(dates[0]), value.Serial(dates[len(dates)-1])
+	between := src.between(e, dates[0], dates[len(dates)-1]).n
+	if between == len(dates) || src.col.isCalendar() {
+		return
+	}
+	fail(Evaluation, "Function '%s' expects a contiguous selection when the date column is not unique, has gaps or contains a time portion: of %d dates from %s to %s, %d are selected.",
+		strings.ToUpper(function), between, value.OfSerial(first), value.OfSerial(last), len(dates))
+}
+
+// isCalendar says whether the column has each day from its first to its last
+// once, without times.
+func (c *modelColumn) isCalendar() bool {
+	values := c.data.Values()[1:]
+	if len(values) != c.table.n || len(values) == 0 {
+		return false
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		f := v.Float()
+		if f != math.Floor(f) {
+			return false
+		}
+		low, high = min(low, f), max(high, f)
+	}
+	return int(high-low)+1 == len(values)
 }
 
 // unitArg is DAY, MONTH, QUARTER or YEAR.
@@ -364,6 +398,9 @@ func (c *compiler) dateAdd(s *scope, x *dax.Call) node {
 func (c *compiler) parallelPeriod(s *scope, x *dax.Call) node {
 	src := c.dateSource(s, x.Args[0])
 	by, unit := c.scalarOf(s, x.Args[1]), c.unitArg(x, 2)
+	if unit == "day" {
+		c.fail(x.Args[2], Invalid, "The interval of PARALLELPERIOD must be MONTH, QUARTER or YEAR.")
+	}
 	months := map[string]int{"month": 1, "quarter": 3, "year": 12}[unit]
 	return node{schema: src.schema, table: func(e *env) *relation {
 		dates := src.dates(e)

@@ -70,11 +70,7 @@ func (c *compiler) toCSV(s *scope, x *dax.Call) node {
 func columnNames(sc *schema) []string {
 	var names []string
 	for _, m := range sc.cols {
-		name := "[" + strings.ReplaceAll(m.name, "]", "]]") + "]"
-		if m.table != "" {
-			name = quoteTable(m.table) + name
-		}
-		names = append(names, name)
+		names = append(names, quoteTable(m.table)+quoteColumn(m.name))
 	}
 	return names
 }

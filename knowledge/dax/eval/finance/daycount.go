@@ -33,7 +33,7 @@ func (b Basis) year() float64 {
 
 // actualDays is the number of days from a to b.
 func actualDays(a, b time.Time) float64 {
-	return math.Round(b.Sub(a).Hours() / 24)
+	return float64(b.Unix()-a.Unix()) / (24 * 60 * 60) // a Duration ends after 292 years
 }
 
 // days is the number of days from a to b by the basis. Both are at midnight, and

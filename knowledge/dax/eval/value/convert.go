@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // String is the text that & and CONCATENATE make of v: the general format of
@@ -23,7 +22,7 @@ func (v Value) String() string {
 	case Double:
 		return formatDouble(v.Float())
 	case Date:
-		return formatGeneralDate(v.Time())
+		return USEnglish.general(v.Time())
 	}
 	return v.s
 }
@@ -54,18 +53,6 @@ func formatDouble(f float64) string {
 	return strconv.FormatFloat(s, 'f', -1, 64)
 }
 
-func formatGeneralDate(t time.Time) string {
-	day := t.Format("1/2/2006")
-	clock := t.Format("3:04:05 PM")
-	switch {
-	case t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0:
-		return day
-	case t.Year() == 1899 && t.Month() == time.December && t.Day() == 30:
-		return clock
-	}
-	return day + " " + clock
-}
-
 func parsePlain(s string) (Value, bool) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return OfInt(n), true
@@ -80,34 +67,6 @@ func parsePlain(s string) (Value, bool) {
 		return Value{}, false
 	}
 	return OfDouble(f), true
-}
-
-// dateLayouts are the ways in which dates are written in data, in dt"…" literals
-// and in text given to DATEVALUE, the usual ones first.
-var dateLayouts = []string{
-	"2006-01-02", "2006-01-02T15:04:05", "2006-01-02T15:04:05.999", "2006-01-02 15:04:05", "2006-01-02 15:04:05.999",
-	"2006-01-02T15:04:05Z07:00", "2006-1-2", "2006-1-2T15:4:5", "2006-1-2 15:4:5", "2006-1-2 15:4", "2006-1-2T15:4",
-	"1/2/2006", "1/2/2006 15:04:05", "1/2/2006 3:04:05 PM", "1/2/2006 15:04", "1/2/2006 3:04 PM", "2006/1/2", "2006/1/2 15:04:05",
-	"2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006", "2-Jan-2006", "Jan 2006", "January 2006", "20060102",
-}
-
-var timeLayouts = []string{"15:04:05", "15:04", "3:04 PM", "3:04:05 PM"}
-
-// ParseDate reads the text of a date, a date with a time, or a time alone, which
-// falls on 1899-12-30.
-func ParseDate(s string) (time.Time, bool) {
-	s = strings.TrimSpace(s)
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t, true
-		}
-	}
-	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
-			return time.Date(1899, 12, 30, t.Hour(), t.Minute(), t.Second(), 0, time.UTC), true
-		}
-	}
-	return time.Time{}, false
 }
 
 // Convert gives v in the kind that a column or CONVERT wants. Blank stays blank.

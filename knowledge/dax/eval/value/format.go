@@ -5,12 +5,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// Format is FORMAT: v written by a named format or by a pattern, as in English
-// of the United States.
-func Format(v Value, pattern string) string {
+// Format is FORMAT: v written by a named format or by a pattern, as in a locale.
+func Format(v Value, pattern string, in *Locale) string {
 	switch v.kind {
 	case Blank:
 		return ""
@@ -20,6 +18,9 @@ func Format(v Value, pattern string) string {
 	name := FoldCase(pattern)
 	switch name {
 	case "":
+		if v.kind == Date {
+			return in.general(v.Time())
+		}
 		return v.String()
 	case "yes/no":
 		return either(v, "Yes", "No")
@@ -31,6 +32,9 @@ func Format(v Value, pattern string) string {
 	if v.kind == Bool {
 		return v.String()
 	}
+	if name == "currency" {
+		return formatNumber(v.Float(), in.currency)
+	}
 	if named, ok := numberFormats[name]; ok {
 		return formatNumber(v.Float(), named)
 	}
@@ -40,14 +44,14 @@ func Format(v Value, pattern string) string {
 		}
 		return v.String()
 	}
-	if named, ok := dateFormats[name]; ok {
-		return formatDate(v.Time(), named)
+	if named, ok := in.named[name]; ok {
+		return formatDate(in.clock(v), named)
 	}
 	if name == "general date" {
-		return formatGeneralDate(v.Time())
+		return in.general(in.clock(v))
 	}
 	if v.kind == Date && !strings.ContainsAny(unquoted(pattern), "0#") || v.kind != Date && isDatePattern(pattern) {
-		return formatDate(v.Time(), pattern)
+		return formatDate(in.clock(v), pattern)
 	}
 	return formatNumber(v.Float(), pattern)
 }
@@ -60,20 +64,10 @@ func either(v Value, yes, no string) string {
 }
 
 var numberFormats = map[string]string{
-	"currency":   "$#,##0.00;($#,##0.00)",
 	"fixed":      "0.00",
 	"standard":   "#,##0.00",
 	"percent":    "0.00%",
 	"scientific": "0.00E+00",
-}
-
-var dateFormats = map[string]string{
-	"long date":   "dddd, mmmm d, yyyy",
-	"medium date": "dd-mmm-yy",
-	"short date":  "m/d/yyyy",
-	"long time":   "h:nn:ss AM/PM",
-	"medium time": "hh:nn AM/PM",
-	"short time":  "hh:nn",
 }
 
 // unquoted is a pattern without the parts that stand for themselves.
@@ -155,9 +149,10 @@ func formatSection(f float64, section string) (text string, zero bool) {
 	// Commas after the last digit of either part divide by a thousand each, those
 	// between digits of the whole part group.
 	digits := strings.TrimRight(whole, " %$)")
-	for _, part := range []string{digits, strings.TrimRight(rest, " %$)")} {
-		if strings.ContainsAny(part, "0#") {
-			f /= math.Pow(1000, float64(len(part)-len(strings.TrimRight(part, ","))))
+	for _, part := range []string{digits, rest} {
+		if last := strings.LastIndexAny(part, "0#"); last >= 0 {
+			after := part[last+1:]
+			f /= math.Pow(1000, float64(len(after)-len(strings.TrimLeft(after, ","))))
 		}
 	}
 	digits = strings.TrimRight(digits, ",")
@@ -256,107 +251,4 @@ func compose(section, whole, places, exponent string, power int) string {
 		}
 	}
 	return b.String()
-}
-
-// formatDate writes t by a pattern. An m after an h, or before an s, is a minute.
-func formatDate(t time.Time, pattern string) string {
-	var b strings.Builder
-	clock12 := strings.Contains(strings.ToUpper(unquoted(pattern)), "AM/PM") || strings.Contains(unquoted(pattern), "tt")
-	afterHour := false
-	for i := 0; i < len(pattern); {
-		c := pattern[i]
-		n := 1
-		for i+n < len(pattern) && pattern[i+n] == c {
-			n++
-		}
-		switch c {
-		case '\\':
-			if i+1 < len(pattern) {
-				b.WriteByte(pattern[i+1])
-			}
-			i += 2
-			continue
-		case '"':
-			end := strings.IndexByte(pattern[i+1:], '"')
-			if end < 0 {
-				end = len(pattern) - i - 1
-			}
-			b.WriteString(pattern[i+1 : i+1+end])
-			i += end + 2
-			continue
-		case 'a', 'A':
-			if len(pattern)-i >= 5 && strings.EqualFold(pattern[i:i+5], "am/pm") {
-				half := t.Format("PM")
-				if c == 'a' {
-					half = strings.ToLower(half)
-				}
-				b.WriteString(half)
-				i += 5
-				continue
-			}
-			b.WriteString(pattern[i : i+n])
-		case 't':
-			b.WriteString(t.Format("PM")[:min(n, 2)])
-		case 'd', 'D':
-			b.WriteString(t.Format([]string{"2", "02", "Mon", "Monday"}[min(n, 4)-1]))
-		case 'm', 'M':
-			if c == 'm' && (afterHour || beforeSecond(pattern[i+n:])) && n <= 2 {
-				b.WriteString(padded(t.Minute(), n))
-			} else {
-				b.WriteString(t.Format([]string{"1", "01", "Jan", "January"}[min(n, 4)-1]))
-			}
-		case 'n', 'N':
-			b.WriteString(padded(t.Minute(), n))
-		case 'y', 'Y':
-			switch {
-			case n == 1:
-				b.WriteString(strconv.Itoa(t.YearDay()))
-			case n == 2:
-				b.WriteString(t.Format("06"))
-			default:
-				b.WriteString(t.Format("2006"))
-			}
-		case 'q', 'Q':
-			b.WriteString(strconv.Itoa((int(t.Month()) + 2) / 3))
-		case 'w', 'W':
-			if n == 1 {
-				b.WriteString(strconv.Itoa(int(t.Weekday()) + 1))
-			} else {
-				b.WriteString(strconv.Itoa(weekOfYear(t)))
-			}
-		case 'h', 'H':
-			hour := t.Hour()
-			if clock12 {
-				hour = (hour+11)%12 + 1
-			}
-			b.WriteString(padded(hour, n))
-		case 's', 'S':
-			b.WriteString(padded(t.Second(), n))
-		default:
-			b.WriteString(pattern[i : i+n])
-		}
-		if letter := c | 0x20; letter >= 'a' && letter <= 'z' {
-			afterHour = letter == 'h'
-		}
-		i += n
-	}
-	return b.String()
-}
-
-// beforeSecond says whether the next letter of a pattern is an s.
-func beforeSecond(rest string) bool {
-	for i := 0; i < len(rest); i++ {
-		if letter := rest[i] | 0x20; letter >= 'a' && letter <= 'z' {
-			return letter == 's'
-		}
-	}
-	return false
-}
-
-func padded(n, width int) string { return fmt.Sprintf("%0*d", min(width, 2), n) }
-
-// weekOfYear counts weeks that start on Sunday, the first one that of January 1.
-func weekOfYear(t time.Time) int {
-	first := time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
-	return (t.YearDay()-1+int(first.Weekday()))/7 + 1
 }

@@ -194,6 +194,9 @@ func Neg(v Value) (Value, error) {
 	}
 	switch n.kind {
 	case Int, Decimal:
+		if n.n == math.MinInt64 {
+			return Value{}, errorf("An arithmetic overflow happened while computing with integers.")
+		}
 		return Value{kind: n.kind, n: -n.n}, nil
 	case Date:
 		return dated(-n.Float())
