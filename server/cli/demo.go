@@ -47,7 +47,7 @@ and what it keeps is in one folder.`,
 
 func newSample(out, errOut io.Writer) *cobra.Command {
 	var listen string
-	var models []string
+	var cfg sample.Config
 	serve := &cobra.Command{
 		Use: "serve", Short: "Serve the stand-in for Entra, Graph and Power BI", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -57,7 +57,8 @@ func newSample(out, errOut io.Writer) *cobra.Command {
 			}
 			defer listener.Close()
 			url := "http://" + listener.Addr().String()
-			tenant, err := sample.New(sample.Config{URL: url, Models: models, Log: newLog(errOut, config.Development)})
+			cfg.URL, cfg.Log = url, newLog(errOut, config.Development)
+			tenant, err := sample.New(cfg)
 			if err != nil {
 				return err
 			}
@@ -66,7 +67,10 @@ func newSample(out, errOut io.Writer) *cobra.Command {
 		},
 	}
 	serve.Flags().StringVar(&listen, "listen", demo.DefaultSampleListen, "host and port")
-	serve.Flags().StringArrayVar(&models, "model", nil, "a .bim file or TMDL folder to add; repeatable")
+	serve.Flags().StringArrayVar(&cfg.Models, "model", nil, "a .bim file or TMDL folder to add; repeatable")
+	serve.Flags().IntVar(&cfg.Workspaces, "workspaces", 0, "by how many made-up workspaces the tenant grows")
+	serve.Flags().Uint64Var(&cfg.Seed, "seed", 0, "what they are made up from")
+	serve.Flags().BoolVar(&cfg.Unlimited, "unlimited", false, "turn off Power BI's limits on calls")
 	parent := &cobra.Command{
 		Use: "sample", Short: "The sample tenant by itself", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },

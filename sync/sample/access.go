@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type (
 		app      *app
 		items    map[string][]string
 		modified time.Time
+		grown    int // its number in the grown estate and one; 0 for a held one
 	}
 	dataset struct {
 		id, name, description string
@@ -115,7 +117,7 @@ func (t *Tenant) rightsOn(p *person, d *dataset) rights {
 			sum.add(rightsFrom(a.right))
 		}
 	}
-	for app := range t.held.apps() {
+	for _, app := range t.appsNear(d) {
 		if !app.shows(d) {
 			continue
 		}
@@ -128,6 +130,18 @@ func (t *Tenant) rightsOn(p *person, d *dataset) rights {
 		}
 	}
 	return sum
+}
+
+// appsNear are the apps that may show a dataset. A held one may show a dataset of
+// another workspace; a grown one shows those of its own.
+func (t *Tenant) appsNear(d *dataset) []*app {
+	if d.space.grown == 0 {
+		return slices.Collect(t.held.apps())
+	}
+	if d.space.app == nil {
+		return nil
+	}
+	return []*app{d.space.app}
 }
 
 func (a *app) shows(d *dataset) bool {

@@ -61,6 +61,13 @@ type Config struct {
 	// workspace "Added models".
 	Models []string
 
+	// Workspaces is by how many workspaces the tenant grows beside the company, with
+	// the datasets and people that come with them; they are made up from Seed when
+	// they are asked for. Twelve workspaces have 25 datasets, 500 measures and 2,000
+	// columns.
+	Workspaces int
+	Seed       uint64
+
 	// ScanTime is how long a scan of the admin API runs.
 	ScanTime time.Duration
 

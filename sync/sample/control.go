@@ -32,6 +32,7 @@ func (t *Tenant) mountControl(mux *http.ServeMux) {
 	control(mux, "measures/rename", func(in struct{ Dataset, Measure, To string }) error {
 		return t.RenameMeasure(in.Dataset, in.Measure, in.To)
 	})
+	control(mux, "workspaces/change", func(in struct{ Count int }) error { return t.ChangeWorkspaces(in.Count) })
 	control(mux, "workspaces/users", func(in struct{ Workspace, Person, Right string }) error {
 		return t.SetWorkspaceRight(in.Workspace, in.Person, in.Right)
 	})
@@ -113,6 +114,18 @@ func (t *Tenant) changeModel(datasetName string, change func(*knowledge.Model) e
 	d.model = fixed(&m)
 	t.touch(d.space)
 	return nil
+}
+
+// ChangeWorkspaces changes something in so many of the workspaces by which the
+// tenant grew, others each time as long as there are any, so that the next
+// incremental scan of whoever reads the tenant finds as many.
+func (t *Tenant) ChangeWorkspaces(count int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.grown == nil {
+		return errors.New("the tenant did not grow: it was started without workspaces to grow by")
+	}
+	return t.grown.change(count, t.now())
 }
 
 // SetWorkspaceRight gives a person a role in a workspace; an empty role takes the

@@ -17,6 +17,8 @@ type person struct {
 	guest       bool
 	disabled    bool
 	fabricAdmin bool
+
+	grown int // its number in the grown estate and one; 0 for the company's
 }
 
 func (p *person) objectID() string { return p.id }
@@ -33,6 +35,9 @@ type group struct {
 
 	people []*person
 	groups []*group
+
+	of    *grown // where it is one of a grown estate, which knows its people
+	grown int    // its number there
 }
 
 func (g *group) objectID() string { return g.id }
@@ -49,11 +54,19 @@ func (t *Tenant) personByName(name string) *person {
 			return p
 		}
 	}
+	if t.grown != nil {
+		return t.grown.personByName(name)
+	}
 	return nil
 }
 
 // personByID finds a person by object id.
-func (t *Tenant) personByID(id string) *person { return t.byObject[id] }
+func (t *Tenant) personByID(id string) *person {
+	if p := t.byObject[id]; p != nil || t.grown == nil {
+		return p
+	}
+	return t.grown.personByID(id)
+}
 
 // groupsOf returns the groups that a person is in, through other groups too, in
 // the order of the company's file.
@@ -64,10 +77,16 @@ func (t *Tenant) groupsOf(p *person) []*group {
 			list = append(list, g)
 		}
 	}
+	if t.grown != nil {
+		list = append(list, t.grown.groupsOf(p)...)
+	}
 	return list
 }
 
 func (g *group) has(p *person) bool {
+	if g.of != nil {
+		return g.of.has(g.grown, p)
+	}
 	return slices.ContainsFunc(g.people, func(member *person) bool { return member.id == p.id }) || slices.ContainsFunc(g.groups, func(inner *group) bool { return inner.has(p) })
 }
 

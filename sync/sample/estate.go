@@ -147,5 +147,11 @@ func (t *Tenant) datasetNamed(name string) *dataset {
 	return nil
 }
 
-// touch notes that something in a workspace changes now.
-func (t *Tenant) touch(w *workspace) { w.modified = t.now() }
+// touch notes that something in a workspace changes now. A grown one is held from
+// then on, as what was changed about it.
+func (t *Tenant) touch(w *workspace) {
+	w.modified = t.now()
+	if w.grown > 0 {
+		t.grown.keep(w)
+	}
+}

@@ -90,7 +90,7 @@ func (g *grants) revoke(p *person) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for token, of := range g.refresh {
-		if of.person == p {
+		if of.person.id == p.id {
 			delete(g.refresh, token)
 		}
 	}

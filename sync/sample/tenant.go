@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pbmb/pbmb/sync/sample/growth"
 	"github.com/pbmb/pbmb/testdata/company"
 )
 
@@ -35,6 +36,7 @@ type Tenant struct {
 	people   []*person
 	groups   []*group
 	held     *held
+	grown    *grown   // nil where the tenant did not grow
 	estates  []estate // held is the first
 	scans    map[string]*scan
 	byObject map[string]*person
@@ -65,6 +67,13 @@ func New(cfg Config) (*Tenant, error) {
 	}
 	if err := t.addModels(cfg.Models); err != nil {
 		return nil, err
+	}
+	if cfg.Workspaces < 0 || cfg.Workspaces > growth.MaxWorkspaces {
+		return nil, fmt.Errorf("the tenant can grow by 0 to %d workspaces, not by %d", growth.MaxWorkspaces, cfg.Workspaces)
+	}
+	if cfg.Workspaces > 0 {
+		t.grown = newGrown(cfg.Workspaces, cfg.Seed, t.now())
+		t.estates = append(t.estates, t.grown)
 	}
 	return t, nil
 }
@@ -109,12 +118,18 @@ type Person struct {
 	Guest    bool
 }
 
-// People lists everybody of the tenant in the order of the company's file.
+// People lists everybody of the company in the order of its file, and of a tenant
+// that grew those by whom it is tried: one who reaches most of it, one who reaches
+// a part, and one who reaches nothing.
 func (t *Tenant) People() []Person {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var list []Person
-	for _, p := range t.people {
+	people := t.people
+	if t.grown != nil {
+		people = append(slices.Clip(people), t.grown.faces()...)
+	}
+	for _, p := range people {
 		list = append(list, Person{
 			Email: p.mail, UPN: p.upn, Name: p.name, Title: p.title,
 			ObjectID: p.id, Disabled: p.disabled, Guest: p.guest,

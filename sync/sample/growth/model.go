@@ -206,12 +206,18 @@ func (m *maker) access() {
 	})
 }
 
-// roles makes the security of a dataset: a role for everybody's own regions, one
-// that is restricted by nothing, and some for a country each.
+// The roles of every dataset that has row-level security, beside those of single
+// countries: one for everybody's own regions, and one that nothing restricts.
+const (
+	OwnRegions = "By region"
+	AllRegions = "All regions"
+)
+
+// roles makes the security of a dataset.
 func (m *maker) roles() {
 	m.model.Roles = append(m.model.Roles,
-		knowledge.Role{Name: "By region", Tables: []knowledge.TablePermission{{Table: accessTable, Filter: "[UserEmail] = USERPRINCIPALNAME ()"}}},
-		knowledge.Role{Name: "All regions"},
+		knowledge.Role{Name: OwnRegions, Tables: []knowledge.TablePermission{{Table: accessTable, Filter: "[UserEmail] = USERPRINCIPALNAME ()"}}},
+		knowledge.Role{Name: AllRegions},
 	)
 	for n := range m.rand.IntN(4) {
 		country := countries[n]

@@ -3,6 +3,7 @@ package growth
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -112,6 +113,9 @@ func (p Plan) Group(i int) Group {
 	}
 	return g
 }
+
+// In reports whether a person is in a group, through other groups too.
+func (p Plan) In(person, group int) bool { return slices.Contains(p.GroupsOf(person), group) }
 
 // GroupsOf are the groups that a person is in, those through other groups too. One
 // person in sixteen is in none.

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// MaxWorkspaces is how many a plan may have.
+const MaxWorkspaces = 1_000_000
+
 // A Plan says how many workspaces there are, and from which seed everything is
 // made. Two equal plans give the same.
 type Plan struct {
@@ -91,16 +94,17 @@ func (p Plan) sizeOf(at place, j int) (measures, columns int) {
 
 // rand is the source of everything that is made up about a thing.
 func (p Plan) rand(kind string, a, b int) *rand.Rand {
-	h := mix(p.Seed)
+	h := Mix(p.Seed)
 	for _, c := range []byte(kind) {
-		h = mix(h ^ uint64(c))
+		h = Mix(h ^ uint64(c))
 	}
-	h = mix(h ^ uint64(a))
-	return rand.New(rand.NewPCG(h, mix(h^uint64(b))))
+	h = Mix(h ^ uint64(a))
+	return rand.New(rand.NewPCG(h, Mix(h^uint64(b))))
 }
 
-// mix spreads the bits of a number over the whole of another one (splitmix64).
-func mix(x uint64) uint64 {
+// Mix spreads the bits of a number over the whole of another one (splitmix64), so
+// that no two numbers give the same.
+func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -123,12 +127,18 @@ type Workspace struct {
 	Age         int // minutes before the start of the tenant at which it last changed
 }
 
+// HasApp reports whether a workspace has an app, without making it.
+func (p Plan) HasApp(i int) bool {
+	block := i / blockSpaces
+	return block%appBlocks == 0 && p.place(i).slot == appSlot
+}
+
 // Workspace makes the workspace with a number, from 0 up.
 func (p Plan) Workspace(i int) Workspace {
 	at, r := p.place(i), p.rand("workspace", i, 0)
 	w := Workspace{
 		Index: i, Division: at.block % Divisions, Personal: at.slot == personalSlot, Datasets: at.datasets,
-		App: at.slot == appSlot && at.block%appBlocks == 0,
+		App: p.HasApp(i),
 		// The first persons have no roles, so that what they reach is known.
 		Owner: p.someone(r, at.block%Divisions), Age: 120 + r.IntN(60*24*40),
 	}
