@@ -29,15 +29,20 @@ const (
 	OpenIDClientSecret = "sample-openid-credential"
 )
 
+// EmbeddingsKey is the API key of the embeddings endpoint, and of nothing else.
+const EmbeddingsKey = "sample-embeddings-key"
+
 // The paths that take the place of login.microsoftonline.com,
-// graph.microsoft.com and api.powerbi.com; and of accounts.google.com and the
-// company's own OpenID Connect provider, where they are the issuers as well.
+// graph.microsoft.com and api.powerbi.com; of accounts.google.com and the
+// company's own OpenID Connect provider, where they are the issuers as well; and
+// of api.openai.com.
 const (
 	LoginPath   = "/login"
 	GraphPath   = "/graph"
 	PowerBIPath = "/powerbi"
 	GooglePath  = "/google"
 	OpenIDPath  = "/openid"
+	OpenAIPath  = "/openai"
 )
 
 // The audiences of access tokens.

@@ -3,6 +3,7 @@ package sample
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,7 +20,8 @@ type Fault struct {
 	Status int `json:"status"`
 	// RetryAfter is the header's value in seconds, where it is not 0.
 	RetryAfter int `json:"retry_after"`
-	// Body is answered as it is; empty means an error of Power BI's shape.
+	// Body is answered as it is; empty means an error of Power BI's shape, or of
+	// OpenAI's under its path.
 	Body string `json:"body"`
 	// Drop ends the connection without an answer.
 	Drop bool `json:"drop"`
@@ -88,6 +90,10 @@ func (f *faults) answer(w http.ResponseWriter, r *http.Request) bool {
 	if fault.Body != "" {
 		w.WriteHeader(fault.Status)
 		_, _ = w.Write([]byte(fault.Body)) // the client may be gone
+		return true
+	}
+	if strings.HasPrefix(r.URL.Path, OpenAIPath) {
+		openAIFault(w, fault.Status)
 		return true
 	}
 	powerBIError(w, fault.Status, "SampleFault", "")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pbmb/pbmb/sync/sample/embedding"
 	"github.com/pbmb/pbmb/sync/sample/growth"
 	"github.com/pbmb/pbmb/testdata/company"
 )
@@ -26,6 +27,8 @@ type Tenant struct {
 	limits *limits
 	faults *faults
 	asked  *requestLog
+
+	embedder func() (*embedding.Embedder, error) // read when it is first asked for
 
 	identityProviders []*identityProvider
 
@@ -48,6 +51,7 @@ func New(cfg Config) (*Tenant, error) {
 	t := &Tenant{
 		cfg: cfg, now: cfg.Now, log: cfg.Log,
 		faults: &faults{}, asked: &requestLog{}, scans: map[string]*scan{}, held: &held{},
+		embedder: sync.OnceValues(embedding.New),
 	}
 	if t.now == nil {
 		t.now = time.Now
@@ -92,6 +96,7 @@ func (t *Tenant) Handler() http.Handler {
 	for _, p := range t.identityProviders {
 		p.mount(mux)
 	}
+	t.mountEmbeddings(mux)
 	t.mountControl(mux)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		page(w, http.StatusOK, "front", t.People())
