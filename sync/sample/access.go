@@ -27,6 +27,8 @@ type (
 
 		by          *person
 		endorsement string
+		hole        hole
+		refreshes   []refreshRun // beside those of every night, in order
 		certifiedBy *person
 		label       string
 		shares      []access
@@ -35,6 +37,10 @@ type (
 		space       *workspace
 		rows        rowSource
 		engine      lazyEngine
+
+		// After an edit: the model that the rows were made for, and where its names led.
+		loaded *knowledge.Model
+		names  trail
 	}
 	report struct {
 		id, name string
@@ -55,10 +61,12 @@ type (
 	access struct {
 		to    principal
 		right string
+		span
 	}
 	roleMember struct {
 		role string
 		who  principal
+		span
 	}
 )
 
@@ -108,12 +116,12 @@ func (r *rights) add(other rights) {
 func (t *Tenant) rightsOn(p *person, d *dataset) rights {
 	var sum rights
 	for _, a := range d.space.users {
-		if reaches(a.to, p) {
+		if t.inForce(a.span, p) && reaches(a.to, p) {
 			sum.add(rightsOfRole(a.right))
 		}
 	}
 	for _, a := range d.shares {
-		if reaches(a.to, p) {
+		if t.inForce(a.span, p) && reaches(a.to, p) {
 			sum.add(rightsFrom(a.right))
 		}
 	}
@@ -122,7 +130,7 @@ func (t *Tenant) rightsOn(p *person, d *dataset) rights {
 			continue
 		}
 		for _, a := range app.users {
-			if reaches(a.to, p) {
+			if t.inForce(a.span, p) && reaches(a.to, p) {
 				r := rightsFrom(a.right)
 				r.write = false // an app never lets its audience write
 				sum.add(r)
@@ -154,10 +162,10 @@ func (a *app) shows(d *dataset) bool {
 }
 
 // roleIn returns the strongest role of a person in a workspace, or the empty text.
-func (w *workspace) roleIn(p *person) string {
+func (t *Tenant) roleIn(w *workspace, p *person) string {
 	for _, role := range []string{"Admin", "Member", "Contributor", "Viewer"} {
 		for _, a := range w.users {
-			if a.right == role && reaches(a.to, p) {
+			if a.right == role && t.inForce(a.span, p) && reaches(a.to, p) {
 				return role
 			}
 		}
@@ -166,10 +174,10 @@ func (w *workspace) roleIn(p *person) string {
 }
 
 // rolesOf lists the security roles of a dataset that a person is a member of.
-func (d *dataset) rolesOf(p *person) []string {
+func (t *Tenant) rolesOf(d *dataset, p *person) []string {
 	var list []string
 	for _, m := range d.members {
-		if reaches(m.who, p) {
+		if t.inForce(m.span, p) && reaches(m.who, p) {
 			list = append(list, m.role)
 		}
 	}

@@ -107,7 +107,7 @@ func (t *Tenant) choose(w http.ResponseWriter, r *http.Request, q url.Values, ba
 	case p == nil:
 		t.showError(w, entraErrorf(400, "invalid_grant", 50034, "The user account does not exist in the Tarnwick Outfitters directory."))
 		return
-	case p.disabled:
+	case p.disabled.Load():
 		t.showError(w, errDisabled())
 		return
 	}
@@ -129,7 +129,7 @@ func (t *Tenant) signedIn(r *http.Request) *person {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if p := t.personByID(objectID); p != nil && !p.disabled {
+	if p := t.personByID(objectID); p != nil && !p.disabled.Load() {
 		return p
 	}
 	return nil

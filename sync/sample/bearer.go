@@ -73,7 +73,7 @@ func (t *Tenant) bearer(r *http.Request, audience string) (caller, tokenState) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	c.person = t.personByID(claims.Object)
-	if c.person == nil || c.person.disabled {
+	if c.person == nil || c.person.disabled.Load() {
 		return caller{}, tokenInvalid
 	}
 	return c, tokenGood

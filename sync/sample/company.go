@@ -142,11 +142,13 @@ func (t *Tenant) loadCompany(fsys fs.FS) error {
 func (t *Tenant) addPerson(l *loader, c companyFile, f personFile) {
 	p := &person{
 		id: id("person", f.Key), name: f.Name, title: f.Title,
-		upn: f.Key + "@" + c.Domain, disabled: f.Disabled, fabricAdmin: f.FabricAdmin,
+		upn: f.Key + "@" + c.Domain, fabricAdmin: f.FabricAdmin,
 	}
+	p.disabled.Store(f.Disabled)
 	p.mail = p.upn
 	if f.Home != "" {
-		p.guest, p.mail = true, f.Home
+		p.guest.Store(true)
+		p.mail = f.Home
 		p.upn = guestUPN(f.Home, c.InitialDomain)
 	}
 	t.people = append(t.people, p)

@@ -76,6 +76,10 @@ type Config struct {
 	// ScanTime is how long a scan of the admin API runs.
 	ScanTime time.Duration
 
+	// PermissionDelay is how long a change of who may do what takes to count. Lists
+	// and scans tell it at once.
+	PermissionDelay time.Duration
+
 	// Unlimited turns off Power BI's limits on calls.
 	Unlimited bool
 

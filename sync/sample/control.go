@@ -1,151 +1,175 @@
 package sample
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/pbmb/pbmb/knowledge"
 )
 
-// controlPath is where a running tenant is changed and asked about itself. It is
+// ControlPath is where a running tenant is changed and asked about itself. It is
 // not part of what Microsoft serves.
-const controlPath = "/_sample/"
+const ControlPath = "/_sample/"
 
+// mountControl serves the changes, and what may be asked.
 func (t *Tenant) mountControl(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+controlPath+"people", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, t.People())
-	})
-	mux.HandleFunc("GET "+controlPath+"requests", func(w http.ResponseWriter, r *http.Request) {
+	handle := func(pattern string, h http.HandlerFunc) {
+		method, path, _ := strings.Cut(pattern, " ")
+		t.controls = append(t.controls, pattern)
+		mux.HandleFunc(method+" "+ControlPath+path, func(w http.ResponseWriter, r *http.Request) {
+			if problem := t.foreign(r); problem != "" {
+				http.Error(w, problem, http.StatusForbidden)
+				return
+			}
+			h(w, r)
+		})
+	}
+	for _, c := range Changes() {
+		handle("POST "+c.Path, t.posted(func(w http.ResponseWriter, body []byte) error {
+			if err := c.do(t, body); err != nil {
+				return err
+			}
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}))
+	}
+	handle("POST tokens", t.posted(t.issueToken))
+	handle("GET people", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, t.People()) })
+	handle("GET datasets", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, t.Datasets()) })
+	handle("GET requests", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, t.asked.with(r.URL.Query().Get("prefix")))
 	})
-	mux.HandleFunc("DELETE "+controlPath+"faults", func(w http.ResponseWriter, _ *http.Request) {
+	handle("DELETE faults", func(w http.ResponseWriter, _ *http.Request) {
 		t.Mend()
 		w.WriteHeader(http.StatusNoContent)
 	})
-	control(mux, "faults", func(f Fault) error { t.Break(f); return nil })
-	control(mux, "keys/rotate", func(struct{}) error { return t.RotateKeys() })
-	control(mux, "tokens/revoke", func(in struct{ Person string }) error { return t.RevokeTokens(in.Person) })
-	control(mux, "measures/rename", func(in struct{ Dataset, Measure, To string }) error {
-		return t.RenameMeasure(in.Dataset, in.Measure, in.To)
-	})
-	control(mux, "workspaces/change", func(in struct{ Count int }) error { return t.ChangeWorkspaces(in.Count) })
-	control(mux, "workspaces/users", func(in struct{ Workspace, Person, Right string }) error {
-		return t.SetWorkspaceRight(in.Workspace, in.Person, in.Right)
-	})
 }
 
-// control mounts a change. Only JSON is taken, which no page of another origin
-// can send without being asked.
-func control[In any](mux *http.ServeMux, path string, change func(In) error) {
-	mux.HandleFunc("POST "+controlPath+path, func(w http.ResponseWriter, r *http.Request) {
+// posted takes a body of JSON. No page of another origin can send one without
+// asking first, which nothing here allows.
+func (t *Tenant) posted(do func(w http.ResponseWriter, body []byte) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 			http.Error(w, "the body must be application/json", http.StatusUnsupportedMediaType)
 			return
 		}
-		var in In
-		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
-		dec.DisallowUnknownFields()
-		err := dec.Decode(&in)
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err == nil {
-			err = change(in)
+			err = do(w, body)
 		}
 		switch {
+		case err == nil:
 		case errors.Is(err, knowledge.ErrNotFound):
 			http.Error(w, err.Error(), http.StatusNotFound)
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusBadRequest)
 		default:
-			w.WriteHeader(http.StatusNoContent)
+			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
-	})
+	}
 }
 
-// RotateKeys makes Entra sign with a new key.
-func (t *Tenant) RotateKeys() error { return t.keys.rotate(t.now()) }
+// foreign says why a request does not come from somebody who means this tenant: a
+// page whose name somebody made lead here (DNS rebinding) names another host, and
+// a page of another origin that one.
+func (t *Tenant) foreign(r *http.Request) string {
+	own := func(host string) bool {
+		if configured, err := url.Parse(t.cfg.URL); err == nil && t.cfg.URL != "" && strings.EqualFold(configured.Host, host) {
+			return true
+		}
+		name := host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			name = h
+		}
+		addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
+		return err == nil && addr.IsLoopback() || strings.EqualFold(name, "localhost")
+	}
+	if !own(r.Host) {
+		return fmt.Sprintf("%q is not the host of this tenant: ask 127.0.0.1 or localhost, or start it with --public-url", r.Host)
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return "pages of other origins may not change this tenant"
+		}
+	}
+	return ""
+}
 
-// RevokeTokens ends the refresh tokens and sign-in sessions of a person. Access
-// tokens last on, as they do at Entra.
-func (t *Tenant) RevokeTokens(name string) error {
+// A DatasetEntry tells of a dataset what one needs to ask for it.
+type DatasetEntry struct {
+	Name        string `json:"name"`
+	Workspace   string `json:"workspace"`
+	Description string `json:"description"`
+	Tables      int    `json:"tables"`
+	Measures    int    `json:"measures"`
+	Roles       int    `json:"roles"`
+	ID          string `json:"id"`
+	WorkspaceID string `json:"workspace_id"`
+}
+
+// Datasets lists the datasets of the tenant in the order of the company's file.
+func (t *Tenant) Datasets() []DatasetEntry {
 	t.mu.RLock()
-	p := t.personByName(name)
-	t.mu.RUnlock()
-	if p == nil {
-		return fmt.Errorf("person %q: %w", name, knowledge.ErrNotFound)
-	}
-	t.grants.revoke(p)
-	return nil
-}
-
-// RenameMeasure renames a measure of a dataset. Expressions that use it keep the
-// old name, as if it had been done without a tool that looks after them.
-func (t *Tenant) RenameMeasure(datasetName, measure, to string) error {
-	return t.changeModel(datasetName, func(m *knowledge.Model) error {
-		for i, tbl := range m.Tables {
-			for j, me := range tbl.Measures {
-				if me.Name == measure {
-					m.Tables[i].Measures = slices.Clone(tbl.Measures)
-					m.Tables[i].Measures[j].Name = to
-					return nil
-				}
+	defer t.mu.RUnlock()
+	list := []DatasetEntry{}
+	for w := range t.workspaces() {
+		for _, d := range w.datasets {
+			e := DatasetEntry{
+				Name: d.name, Workspace: w.name, Description: d.description, Tables: len(d.model().Tables), Roles: len(d.model().Roles),
+				ID: d.id, WorkspaceID: w.id,
 			}
+			for _, tbl := range d.model().Tables {
+				e.Measures += len(tbl.Measures)
+			}
+			list = append(list, e)
 		}
-		return fmt.Errorf("measure %q of %q: %w", measure, datasetName, knowledge.ErrNotFound)
-	})
+	}
+	return list
 }
 
-// changeModel puts a changed copy in the place of a dataset's model, so that
-// queries that run keep the one they have.
-func (t *Tenant) changeModel(datasetName string, change func(*knowledge.Model) error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	d := t.datasetNamed(datasetName)
-	if d == nil {
-		return fmt.Errorf("dataset %q: %w", datasetName, knowledge.ErrNotFound)
+// issueToken gives an access token without the pages of a sign-in: of a person, or
+// of the scanner's registration where nobody is named.
+func (t *Tenant) issueToken(w http.ResponseWriter, body []byte) error {
+	var in struct {
+		Person   string `json:"person"`
+		Resource string `json:"resource"`
 	}
-	m := *d.model()
-	m.Tables = slices.Clone(m.Tables)
-	if err := change(&m); err != nil {
+	if err := decode(body, &in); err != nil {
 		return err
 	}
-	d.model = fixed(&m)
-	t.touch(d.space)
-	return nil
-}
-
-// ChangeWorkspaces changes something in so many of the workspaces by which the
-// tenant grew, others each time as long as there are any, so that the next
-// incremental scan of whoever reads the tenant finds as many.
-func (t *Tenant) ChangeWorkspaces(count int) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.grown == nil {
-		return errors.New("the tenant did not grow: it was started without workspaces to grow by")
+	resource, ok := map[string]string{"": PowerBIAudience, "powerbi": PowerBIAudience, "graph": GraphAudience}[strings.ToLower(in.Resource)]
+	if !ok {
+		return fmt.Errorf("resource is %q, and must be powerbi or graph", in.Resource)
 	}
-	return t.grown.change(count, t.now())
-}
-
-// SetWorkspaceRight gives a person a role in a workspace; an empty role takes the
-// person's own role away.
-func (t *Tenant) SetWorkspaceRight(workspaceName, personName, right string) error {
-	if right != "" && rightsOfRole(right) == (rights{}) {
-		return fmt.Errorf("%q is none of Admin, Member, Contributor and Viewer", right)
+	if in.Person == "" {
+		answer, problem := t.tokenOfApp(ScannerID, resource)
+		if problem != nil {
+			return errors.New(problem.description)
+		}
+		writeJSON(w, http.StatusOK, answer)
+		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	p := t.personByName(personName)
-	w := t.workspaceNamed(workspaceName)
-	if p == nil || w == nil {
-		return fmt.Errorf("person %q or workspace %q: %w", personName, workspaceName, knowledge.ErrNotFound)
+	t.mu.RLock()
+	p := t.personByName(in.Person)
+	t.mu.RUnlock()
+	switch {
+	case p == nil:
+		return missing("person", in.Person)
+	case p.disabled.Load():
+		return fmt.Errorf("%s is disabled: Entra gives such a person no token", p.upn)
 	}
-	users := slices.DeleteFunc(slices.Clone(w.users), func(a access) bool { return a.to.objectID() == p.id })
-	if right != "" {
-		users = append(users, access{to: p, right: right})
+	names := slices.Clone(consented[resource])
+	slices.Sort(names)
+	token, seconds, err := t.accessToken(grant{person: p, client: AppID}, resource, names)
+	if err != nil {
+		return err
 	}
-	w.users = users
-	t.touch(w)
+	writeJSON(w, http.StatusOK, object{"token_type": "Bearer", "expires_in": seconds, "access_token": token})
 	return nil
 }

@@ -3,6 +3,7 @@ package sample
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // A principal is a person or a group: what access is given to.
@@ -14,9 +15,8 @@ type principal interface {
 type person struct {
 	id, upn, mail, name, title string
 
-	guest       bool
-	disabled    bool
-	fabricAdmin bool
+	guest, disabled atomic.Bool // they may change while it serves
+	fabricAdmin     bool
 
 	grown int // its number in the grown estate and one; 0 for the company's
 }

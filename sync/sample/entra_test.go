@@ -282,8 +282,8 @@ func TestAudiences(t *testing.T) {
 		Scope   string `json:"scope"`
 		Expires int    `json:"expires_in"`
 	}
-	renew := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {first.RefreshToken}, "scope": {powerBIScope},
-		"client_id": {sample.AppID}, "client_secret": {sample.AppSecret}}
+	renew := renewal(first.RefreshToken)
+	renew.Set("scope", powerBIScope)
 	res, err := http.PostForm(s.client().Endpoint.TokenURL, renew)
 	if err != nil {
 		t.Fatal(err)
@@ -339,4 +339,9 @@ func TestScannerTokenHasNoRoles(t *testing.T) {
 	if claims["idtyp"] != "app" || claims["roles"] != nil || claims["scp"] != nil {
 		t.Errorf("claims %v", claims)
 	}
+}
+
+// renewal is the form that redeems a refresh token.
+func renewal(token string) url.Values {
+	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {sample.AppID}, "client_secret": {sample.AppSecret}}
 }

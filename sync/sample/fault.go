@@ -10,21 +10,13 @@ import (
 
 // A Fault makes the next requests go wrong.
 type Fault struct {
-	// Path is what a request's path starts with or, after a "*", contains.
-	Path string `json:"path"`
-	// Count is how many requests go wrong; 0 means all until the faults are cleared.
-	Count int `json:"count"`
-	// DelayMS is how long the answer takes, in milliseconds.
-	DelayMS int `json:"delay_ms"`
-	// Status is what is answered; 0 lets the request through after the delay.
-	Status int `json:"status"`
-	// RetryAfter is the header's value in seconds, where it is not 0.
-	RetryAfter int `json:"retry_after"`
-	// Body is answered as it is; empty means an error of Power BI's shape, or of
-	// OpenAI's under its path.
-	Body string `json:"body"`
-	// Drop ends the connection without an answer.
-	Drop bool `json:"drop"`
+	Path       string `json:"path" doc:"what a request's path starts with or, after a *, contains"`
+	Count      int    `json:"count" doc:"how many requests go wrong; 0 means all until the faults are cleared"`
+	DelayMS    int    `json:"delay_ms" doc:"how long the answer takes, in milliseconds"`
+	Status     int    `json:"status" doc:"what is answered; 0 lets the request through after the delay"`
+	RetryAfter int    `json:"retry_after" doc:"seconds of the header Retry-After; 0 leaves it out"`
+	Body       string `json:"body" doc:"answered as it is; empty means an error of Power BI's shape, or of OpenAI's under its path"`
+	Drop       bool   `json:"drop" doc:"end the connection without an answer"`
 }
 
 type faults struct {

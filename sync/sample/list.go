@@ -15,7 +15,7 @@ func (t *Tenant) findGroup(w http.ResponseWriter, r *http.Request, c caller) (*w
 		return nil, true
 	}
 	ws := t.workspaceByID(groupID)
-	if ws == nil || ws.kind != "Workspace" || ws.roleIn(c.person) == "" {
+	if ws == nil || ws.kind != "Workspace" || t.roleIn(ws, c.person) == "" {
 		powerBIError(w, http.StatusNotFound, "PowerBIFolderNotFound", "")
 		return nil, false
 	}
@@ -46,7 +46,7 @@ func (t *Tenant) listGroups(w http.ResponseWriter, r *http.Request, c caller) {
 	defer t.mu.RUnlock()
 	t.odataEach(w, r, "groups", cut(r, func(yield func(object) bool) {
 		for ws := range t.workspaces() {
-			role := ws.roleIn(c.person)
+			role := t.roleIn(ws, c.person)
 			if ws.kind != "Workspace" || role == "" {
 				continue
 			}
@@ -69,7 +69,7 @@ func (t *Tenant) listGroupUsers(w http.ResponseWriter, r *http.Request, c caller
 		return
 	}
 	var list []object
-	for _, a := range ws.users {
+	for _, a := range live(ws.users) {
 		list = append(list, userEntry(a, "groupUserAccessRight", false))
 	}
 	t.odata(w, r, "groups/users", list)
@@ -83,7 +83,7 @@ func userEntry(a access, right string, admin bool) object {
 		entry["principalType"], entry["displayName"] = "User", p.name
 		entry["identifier"], entry["emailAddress"] = p.upn, p.mail
 		if admin {
-			entry["userType"] = map[bool]string{false: "Member", true: "Guest"}[p.guest]
+			entry["userType"] = map[bool]string{false: "Member", true: "Guest"}[p.guest.Load()]
 		}
 	case *group:
 		entry["principalType"], entry["displayName"], entry["identifier"] = "Group", p.name, p.id
@@ -106,7 +106,7 @@ func (t *Tenant) listDatasets(w http.ResponseWriter, r *http.Request, c caller) 
 		datasets = ws.datasets
 	} else {
 		for space := range t.workspaces() {
-			if space.kind == "PersonalGroup" && space.roleIn(c.person) != "" {
+			if space.kind == "PersonalGroup" && t.roleIn(space, c.person) != "" {
 				datasets = append(datasets, space.datasets...)
 			}
 		}
@@ -158,7 +158,7 @@ func (t *Tenant) listDatasetUsers(w http.ResponseWriter, r *http.Request, c call
 		return
 	}
 	var list []object
-	for _, a := range append(roleRights(d.space), d.shares...) {
+	for _, a := range rightsGiven(d) {
 		entry := userEntry(a, "datasetUserAccessRight", false)
 		delete(entry, "displayName")
 		delete(entry, "emailAddress")
@@ -167,27 +167,17 @@ func (t *Tenant) listDatasetUsers(w http.ResponseWriter, r *http.Request, c call
 	t.odata(w, r, "datasets/users", list)
 }
 
-// roleRights are the rights on the datasets of a workspace that come of roles in it.
-func roleRights(ws *workspace) []access {
+// rightsGiven are the rights on a dataset by a role in its workspace and by shares.
+func rightsGiven(d *dataset) []access {
 	rights := map[string]string{
 		"Admin": "ReadWriteReshareExplore", "Member": "ReadWriteReshareExplore",
 		"Contributor": "ReadWriteExplore", "Viewer": "Read",
 	}
 	var list []access
-	for _, a := range ws.users {
+	for _, a := range live(d.space.users) {
 		list = append(list, access{to: a.to, right: rights[a.right]})
 	}
-	return list
-}
-
-// lastRefresh is the end of the nightly refresh before now.
-func (t *Tenant) lastRefresh() time.Time {
-	now := t.now().UTC()
-	at := time.Date(now.Year(), now.Month(), now.Day(), 4, 10, 30, 120_000_000, time.UTC)
-	if at.After(now) {
-		at = at.AddDate(0, 0, -1)
-	}
-	return at
+	return append(list, live(d.shares)...)
 }
 
 func (t *Tenant) listRefreshes(w http.ResponseWriter, r *http.Request, c caller) {
@@ -197,19 +187,7 @@ func (t *Tenant) listRefreshes(w http.ResponseWriter, r *http.Request, c caller)
 	if !ok {
 		return
 	}
-	var list []object
-	for i := range 7 {
-		end := t.lastRefresh().AddDate(0, 0, -i)
-		const form = "2006-01-02T15:04:05.999Z"
-		start := end.Add(-7 * time.Minute)
-		request := id("refresh", d.id+end.Format(form))
-		list = append(list, object{
-			"requestId": request, "id": 7000 - i, "refreshType": "Scheduled", "status": "Completed",
-			"startTime": start.Format(form), "endTime": end.Format(form),
-			"refreshAttempts": []object{{"attemptId": 1, "startTime": start.Format(form), "endTime": end.Format(form), "type": "Data"}},
-		})
-	}
-	t.odataEach(w, r, "refreshes", cut(r, slices.Values(list)))
+	t.odataEach(w, r, "refreshes", cut(r, slices.Values(t.history(d))))
 }
 
 func (t *Tenant) listReports(w http.ResponseWriter, r *http.Request, c caller) {
@@ -250,7 +228,7 @@ func reportEntry(rep *report, space string, c caller) object {
 func (t *Tenant) appsOf(p *person) iter.Seq[*app] {
 	return func(yield func(*app) bool) {
 		for a := range t.apps() {
-			if a.openTo(p) && !yield(a) {
+			if t.openTo(a, p) && !yield(a) {
 				return
 			}
 		}
@@ -259,8 +237,8 @@ func (t *Tenant) appsOf(p *person) iter.Seq[*app] {
 
 // openTo reports whether an app is open to a person: to its audience, and to
 // whoever has a role in its workspace.
-func (a *app) openTo(p *person) bool {
-	return a.space.roleIn(p) != "" || slices.ContainsFunc(a.users, func(u access) bool { return reaches(u.to, p) })
+func (t *Tenant) openTo(a *app, p *person) bool {
+	return t.roleIn(a.space, p) != "" || slices.ContainsFunc(a.users, func(u access) bool { return t.inForce(u.span, p) && reaches(u.to, p) })
 }
 
 func appEntry(a *app) object {
@@ -286,7 +264,7 @@ func (t *Tenant) listAppReports(w http.ResponseWriter, r *http.Request, c caller
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	a := t.appByID(r.PathValue("app"))
-	if a == nil || !a.openTo(c.person) {
+	if a == nil || !t.openTo(a, c.person) {
 		powerBIError(w, http.StatusNotFound, "PowerBIEntityNotFound", "")
 		return
 	}
@@ -297,9 +275,13 @@ func (t *Tenant) listAppReports(w http.ResponseWriter, r *http.Request, c caller
 	t.odata(w, r, "reports", list)
 }
 
-// refreshPermissions is taken once an hour; here permissions are never stale.
+// refreshPermissions makes changes count for the caller sooner; once an hour.
 func (t *Tenant) refreshPermissions(w http.ResponseWriter, _ *http.Request, c caller) {
-	if t.take(w, "permissions "+c.key, 1, time.Hour) {
-		w.WriteHeader(http.StatusOK)
+	if !t.take(w, "permissions "+c.key, 1, time.Hour) {
+		return
 	}
+	t.mu.Lock()
+	t.refreshed[c.person.id] = t.now()
+	t.mu.Unlock()
+	w.WriteHeader(http.StatusOK)
 }

@@ -62,7 +62,7 @@ func (t *Tenant) addModels(paths []string) error {
 // tellUnsupported notes what of an added model cannot be evaluated. A model of
 // which nothing can still has its tables and measures to be found and read.
 func (t *Tenant) tellUnsupported(d *dataset) {
-	engine, err := d.engine.get(d.model(), d.rows, t.now)
+	engine, err := d.engine.get(d.model(), d.source(), t.now)
 	if err != nil {
 		t.note(d.name, err.Error())
 		return

@@ -89,12 +89,12 @@ func (t *Tenant) addIdentityProviders(c companyFile) {
 		claims: func(a account) object { return object{"groups": a.groups} },
 	}
 	for _, p := range t.people {
-		if p.disabled {
+		if p.disabled.Load() {
 			continue
 		}
 		own := account{Email: p.mail, Name: p.name, Title: p.title}
 		own.subject, own.domain = googleSubject(p.mail), c.Domain
-		if !p.guest {
+		if !p.guest.Load() {
 			google.accounts = append(google.accounts, own)
 		}
 		own.subject, own.domain = "employee|"+p.id, ""

@@ -51,9 +51,9 @@ func (t *Tenant) executeQueries(w http.ResponseWriter, r *http.Request, c caller
 		return
 	}
 	t.mu.RLock()
-	model, label := d.model(), d.label
+	model, label, rows := d.model(), d.label, d.source()
 	t.mu.RUnlock()
-	engine, err := d.engine.get(model, d.rows, t.now)
+	engine, err := d.engine.get(model, rows, t.now)
 	if err != nil {
 		t.log.Error("loading the rows of a sample dataset", "dataset", d.name, "error", err)
 		powerBIError(w, http.StatusInternalServerError, "InternalServerError", "An internal error occurred.")
@@ -96,10 +96,10 @@ func (t *Tenant) queryAs(w http.ResponseWriter, r *http.Request, c caller, imper
 		p, writes = other, t.rightsOn(other, d).write
 	}
 	upn := p.upn
-	if p.guest {
+	if p.guest.Load() {
 		upn = p.mail // what a guest's sign-in name is to Power BI
 	}
-	return d, eval.Identity{UPN: upn, ObjectID: p.id, Roles: d.rolesOf(p), Unrestricted: writes}, true
+	return d, eval.Identity{UPN: upn, ObjectID: p.id, Roles: t.rolesOf(d, p), Unrestricted: writes}, true
 }
 
 // queryError answers what was wrong with a query.

@@ -58,11 +58,15 @@ type asker struct {
 
 func (s *site) as(person string) asker { return asker{s, s.powerBI(person)} }
 
-// query asks a dataset by the address that needs no role in the workspace.
+// query asks a dataset, by its name or id, at the address that needs no role in
+// the workspace.
 func (a asker) query(dataset, dax string) (queryAnswer, *http.Response) {
 	a.t.Helper()
 	var answer queryAnswer
-	res := a.call(a.token, "POST", personPath+"/datasets/"+a.DatasetID(dataset)+"/executeQueries",
+	if id := a.DatasetID(dataset); id != "" {
+		dataset = id
+	}
+	res := a.call(a.token, "POST", personPath+"/datasets/"+dataset+"/executeQueries",
 		map[string]any{"queries": []any{map[string]any{"query": dax}}, "serializerSettings": map[string]any{"includeNulls": true}}, &answer)
 	return answer, res
 }

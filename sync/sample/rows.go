@@ -18,9 +18,13 @@ type rowSource func(m *knowledge.Model) ([]*eval.Rows, error)
 // A lazyEngine is made when it is first asked for, and again after the model
 // changed.
 type lazyEngine struct {
-	mu     sync.Mutex // guards engine and of
+	mu     sync.Mutex // guards the rest
 	engine *eval.Engine
 	of     *knowledge.Model
+	kept   struct { // what the dataset's rows are taken from; see [dataset.source]
+		rows    []*eval.Rows
+		version int
+	}
 }
 
 // get returns the engine of a model. The model must not change; a changed one is

@@ -131,10 +131,10 @@ func TestTheCompanyIsRich(t *testing.T) {
 		}
 	}
 	for _, p := range tenant.people {
-		count("guest", p.guest && strings.Contains(p.upn, "#EXT#@"))
-		count("disabled", p.disabled)
+		count("guest", p.guest.Load() && strings.Contains(p.upn, "#EXT#@"))
+		count("disabled", p.disabled.Load())
 		count("in over 200 groups", len(tenant.groupsOf(p)) > groupsInToken)
-		count("reaches nothing", !p.disabled && tenant.reachesNothing(p))
+		count("reaches nothing", !p.disabled.Load() && tenant.reachesNothing(p))
 	}
 	for _, g := range tenant.groups {
 		for _, inner := range g.groups {

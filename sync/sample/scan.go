@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"net/http"
@@ -23,6 +24,7 @@ type scan struct {
 	started time.Time
 	flags   scanFlags
 	ids     []string
+	failure object // what it ends with where it fails; nil otherwise
 }
 
 // scanFlags are what a scan is asked to tell.
@@ -104,6 +106,12 @@ func (t *Tenant) startScan(w http.ResponseWriter, r *http.Request) {
 		lineage: flag("lineage"), datasources: flag("datasourceDetails"), schema: flag("datasetSchema"),
 		expressions: flag("datasetExpressions"), users: flag("getArtifactUsers"),
 	}}
+	if t.failing.Count > 0 {
+		t.failing.Count--
+		s.failure = object{
+			"code": cmp.Or(t.failing.Code, "InternalError"), "message": cmp.Or(t.failing.Message, "The scan could not be completed."), "target": s.id,
+		}
+	}
 	t.scans[s.id] = s
 	w.Header().Set("Location", t.base(r)+PowerBIPath+"/v1.0/myorg/admin/workspaces/scanStatus/"+s.id)
 	writeJSON(w, http.StatusAccepted, s.state("NotStarted"))
@@ -131,6 +139,10 @@ func (t *Tenant) scanStatus(w http.ResponseWriter, r *http.Request) {
 	case s == nil:
 	case t.now().Sub(s.started) < t.cfg.ScanTime:
 		writeJSON(w, http.StatusOK, s.state("Running"))
+	case s.failure != nil:
+		state := s.state("Failed")
+		state["error"] = s.failure
+		writeJSON(w, http.StatusOK, state)
 	default:
 		w.Header().Set("Location", t.base(r)+PowerBIPath+"/v1.0/myorg/admin/workspaces/scanResult/"+s.id)
 		writeJSON(w, http.StatusOK, s.state("Succeeded"))
@@ -144,7 +156,7 @@ func (t *Tenant) scanResult(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		return
 	}
-	if t.now().Sub(s.started) < t.cfg.ScanTime {
+	if t.now().Sub(s.started) < t.cfg.ScanTime || s.failure != nil {
 		powerBIError(w, http.StatusBadRequest, "InvalidRequest", "The scan is not complete")
 		return
 	}
@@ -221,7 +233,7 @@ func (t *Tenant) adminAppUsers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var list []object
-	for _, a := range app.users {
+	for _, a := range live(app.users) {
 		list = append(list, userEntry(a, "appUserAccessRight", true))
 	}
 	t.odata(w, r, "users", list)

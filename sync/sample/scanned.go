@@ -43,14 +43,14 @@ func scannedSpace(ws *workspace, ask scanFlags) object {
 		for _, n := range names {
 			items = append(items, object{
 				"id": id(kind, ws.name+"/"+n), "name": n, "state": "Active", "lastUpdatedDate": "2026-03-01T10:00:00",
-				"users": scannedUsers(ask, ws.users, "artifactUserAccessRight", "ReadAll"),
+				"users": scannedUsers(ask, live(ws.users), "artifactUserAccessRight", "ReadAll"),
 			})
 		}
 		out[kind] = items
 	}
 	if ask.users {
 		users := []object{}
-		for _, a := range ws.users {
+		for _, a := range live(ws.users) {
 			users = append(users, userEntry(a, "groupUserAccessRight", true))
 		}
 		out["users"] = users
@@ -116,7 +116,7 @@ func scannedDataset(d *dataset, ask scanFlags) object {
 	}
 	if ask.users {
 		users := []object{}
-		for _, a := range append(roleRights(d.space), d.shares...) {
+		for _, a := range rightsGiven(d) {
 			users = append(users, userEntry(a, "datasetUserAccessRight", true))
 		}
 		out["users"] = users
@@ -130,12 +130,19 @@ func scannedDataset(d *dataset, ask scanFlags) object {
 // scannedSchema adds tables and roles, or the reason why there are none.
 // Relationships, calculation groups and functions a scan never has.
 func scannedSchema(out object, d *dataset, expressions bool) {
-	if hidesObjects(d.model()) {
+	switch {
+	case hidesObjects(d.model()):
 		out["tables"] = []object{}
 		out["schemaRetrievalError"] = "Unable to retrieve the schema of this dataset: datasets with object-level security are not supported."
 		return
+	case d.hole == holeError:
+		out["tables"] = []object{}
+		out["schemaRetrievalError"] = "Unable to retrieve the schema of this dataset: its model could not be loaded."
+		return
+	case d.hole == holeNeverRefreshed:
+		return
 	}
-	out["schemaMayNotBeUpToDate"] = false
+	out["schemaMayNotBeUpToDate"] = d.hole == holeStale
 	tables := []object{}
 	for i := range d.model().Tables {
 		tables = append(tables, scannedTable(d, &d.model().Tables[i], expressions))
@@ -223,7 +230,7 @@ func scannedType(t knowledge.DataType) string {
 func scannedRole(d *dataset, r knowledge.Role) object {
 	members := []object{}
 	for _, m := range d.members {
-		if m.role != r.Name {
+		if m.role != r.Name || !m.until.IsZero() {
 			continue
 		}
 		entry := object{"memberId": m.who.objectID(), "identityProvider": "AzureAD"}

@@ -35,14 +35,18 @@ type Tenant struct {
 	noting sync.Mutex // guards notes
 	notes  []string
 
-	mu       sync.RWMutex // guards what the company's state is
-	people   []*person
-	groups   []*group
-	held     *held
-	grown    *grown   // nil where the tenant did not grow
-	estates  []estate // held is the first
-	scans    map[string]*scan
-	byObject map[string]*person
+	mu        sync.RWMutex // guards what the company's state is
+	people    []*person
+	groups    []*group
+	held      *held
+	grown     *grown   // nil where the tenant did not grow
+	estates   []estate // held is the first
+	scans     map[string]*scan
+	byObject  map[string]*person
+	controls  []string             // the requests of the test API, as they are mounted
+	failing   failedScans          // what the next scans end with
+	delay     time.Duration        // until a change of access counts
+	refreshed map[string]time.Time // when somebody asked for that last, by object id
 }
 
 // New reads the company and the added models, and is ready to serve. It reads no
@@ -51,7 +55,7 @@ func New(cfg Config) (*Tenant, error) {
 	t := &Tenant{
 		cfg: cfg, now: cfg.Now, log: cfg.Log,
 		faults: &faults{}, asked: &requestLog{}, scans: map[string]*scan{}, held: &held{},
-		embedder: sync.OnceValues(embedding.New),
+		embedder: sync.OnceValues(embedding.New), delay: cfg.PermissionDelay, refreshed: map[string]time.Time{},
 	}
 	if t.now == nil {
 		t.now = time.Now
@@ -102,7 +106,7 @@ func (t *Tenant) Handler() http.Handler {
 		page(w, http.StatusOK, "front", t.People())
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, controlPath) {
+		if !strings.HasPrefix(r.URL.Path, ControlPath) {
 			t.asked.add(r.Method, r.URL.Path)
 			if t.faults.answer(w, r) {
 				return
@@ -137,7 +141,7 @@ func (t *Tenant) People() []Person {
 	for _, p := range people {
 		list = append(list, Person{
 			Email: p.mail, UPN: p.upn, Name: p.name, Title: p.title,
-			ObjectID: p.id, Disabled: p.disabled, Guest: p.guest,
+			ObjectID: p.id, Disabled: p.disabled.Load(), Guest: p.guest.Load(),
 		})
 	}
 	return list

@@ -113,7 +113,7 @@ func (t *Tenant) redeemRefresh(r *http.Request, client string) (object, *entraEr
 // personTokens makes the tokens of a grant for one resource: that of the scope
 // that the request names, or else the first that the person was asked for.
 func (t *Tenant) personTokens(r *http.Request, g grant) (object, *entraError) {
-	if g.person.disabled {
+	if g.person.disabled.Load() {
 		return nil, errDisabled()
 	}
 	asked, problem := parseScope(g.scope)
@@ -205,13 +205,13 @@ func (t *Tenant) idToken(r *http.Request, g grant, asked scope) (string, error) 
 	}
 	if asked.has("profile") {
 		claims["name"], claims["preferred_username"] = p.name, p.upn
-		if p.guest {
+		if p.guest.Load() {
 			claims["preferred_username"] = p.mail // Entra shows guests the name that they know
 		}
 	}
 	if asked.has("email") {
 		claims["email"] = p.mail
-		if !p.guest { // only the tenant's own domain has been shown to be the owner's
+		if !p.guest.Load() { // only the tenant's own domain has been shown to be the owner's
 			claims["xms_edov"] = true
 		}
 	}
@@ -251,6 +251,10 @@ func (t *Tenant) appToken(r *http.Request, client string) (object, *entraError) 
 		return nil, entraErrorf(400, "invalid_resource", 500011,
 			"The resource principal named %s was not found in the tenant named Tarnwick Outfitters.", resource)
 	}
+	return t.tokenOfApp(client, resource)
+}
+
+func (t *Tenant) tokenOfApp(client, resource string) (object, *entraError) {
 	now, unique := t.now(), uuid.New()
 	life := tokenLife(unique[0])
 	// No roles: neither registration has an application permission.

@@ -34,6 +34,19 @@ func (r *Rows) Column(name string, t knowledge.DataType) *column.Column {
 	return c
 }
 
+// Rename gives the table and its columns other names, before [New] takes them. A
+// column whose new name is empty is left out.
+func (r *Rows) Rename(table string, column func(name string) string) {
+	r.Table = table
+	kept := r.columns[:0]
+	for _, c := range r.columns {
+		if c.Name = column(c.Name); c.Name != "" {
+			kept = append(kept, c)
+		}
+	}
+	r.columns = kept
+}
+
 // seal ends the filling: it adds the blank row to every column, and gives the
 // number of rows before it.
 func (r *Rows) seal() (int, error) {
