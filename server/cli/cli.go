@@ -50,8 +50,8 @@ func newRoot(in io.Reader, out, errOut io.Writer) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &command.UsageError{Err: err} })
-	root.AddCommand(newDemo(out, errOut), newServer(errOut), newSample(out, errOut), newVersion())
-	forPeople := people.CLI{In: in, Out: out, ErrOut: errOut, Getenv: os.Getenv, Agent: "pbmb/" + wire.Version}
+	forPeople := &people.CLI{In: in, Out: out, ErrOut: errOut, Getenv: os.Getenv, Agent: "pbmb/" + wire.Version}
+	root.AddCommand(newDemo(out, errOut), newServer(errOut), newSample(forPeople), newVersion())
 	root.AddCommand(forPeople.Commands()...)
 	return root
 }

@@ -169,7 +169,7 @@ func peopleChanges() []Change {
 			func(t *Tenant, in inPerson) error {
 				return t.onPerson(in.Person, func(p *person) { p.guest.Store(false) })
 			}),
-		declare("tokens/revoke", "token revoke <person>", "ends a person's refresh tokens and sign-in sessions; access tokens last on",
+		declare("tokens/revoke", "person revoke <person>", "ends a person's refresh tokens and sign-in sessions; access tokens last on",
 			func(t *Tenant, in inPerson) error { return t.RevokeTokens(in.Person) }),
 		declare("permissions/delay", "permission delay <seconds>", "makes changes of who may do what count only after some time; lists and scans tell them at once",
 			func(t *Tenant, in seconds) error {

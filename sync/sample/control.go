@@ -43,7 +43,9 @@ func (t *Tenant) mountControl(mux *http.ServeMux) {
 	}
 	handle("POST tokens", t.posted(t.issueToken))
 	handle("GET people", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, t.People()) })
-	handle("GET datasets", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, t.Datasets()) })
+	handle("GET datasets", func(w http.ResponseWriter, r *http.Request) {
+		writeJSON(w, http.StatusOK, t.Datasets(r.URL.Query().Get("name")))
+	})
 	handle("GET requests", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, t.asked.with(r.URL.Query().Get("prefix")))
 	})
@@ -113,13 +115,16 @@ type DatasetEntry struct {
 	WorkspaceID string `json:"workspace_id"`
 }
 
-// Datasets lists the datasets of the tenant in the order of the company's file.
-func (t *Tenant) Datasets() []DatasetEntry {
+// Datasets lists the datasets of a name or id, or all where that is empty.
+func (t *Tenant) Datasets(name string) []DatasetEntry {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	list := []DatasetEntry{}
 	for w := range t.workspaces() {
 		for _, d := range w.datasets {
+			if name != "" && !strings.EqualFold(d.name, name) && !strings.EqualFold(d.id, name) {
+				continue
+			}
 			e := DatasetEntry{
 				Name: d.name, Workspace: w.name, Description: d.description, Tables: len(d.model().Tables), Roles: len(d.model().Roles),
 				ID: d.id, WorkspaceID: w.id,

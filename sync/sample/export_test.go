@@ -20,3 +20,6 @@ func GeneratedRows(t testing.TB, name string) map[string][]value.Value {
 	}
 	return columns
 }
+
+// Controls are the requests of the test API.
+func (t *Tenant) Controls() []string { return t.controls }

@@ -37,7 +37,7 @@ login, unless --url or PBMB_URL names another.`,
 						fmt.Fprintf(p.ErrOut, "No browser could be opened (%v).\n", err)
 					}
 				}
-				done = p.waiting(func() string {
+				done = p.Waiting(func() string {
 					return "waiting for you, " + time.Until(prompt.Until).Round(time.Second).String() + " left"
 				})
 			})

@@ -43,6 +43,11 @@ var _ command.Runner = (*CLI)(nil)
 // Flags implements [command.Runner].
 func (p *CLI) Flags(c *cobra.Command) {
 	urlFlag(c)
+	p.OutputFlags(c)
+}
+
+// OutputFlags gives a command the flags that say how its answer is printed.
+func (p *CLI) OutputFlags(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringP("output", "o", "", "how to print: "+formats()+" (default a table on a terminal, tsv in a pipe)")
 	flags.Bool("no-color", false, "print without colours, as with NO_COLOR")
@@ -109,7 +114,7 @@ func (p *CLI) Call(ctx context.Context, c *cobra.Command, method, path string, q
 	if err != nil {
 		return nil, err
 	}
-	done := p.waiting(func() string { return "waiting for " + a.URL })
+	done := p.Waiting(func() string { return "waiting for " + a.URL })
 	defer done()
 	return a.Call(ctx, method, path, query, body)
 }
@@ -121,6 +126,12 @@ func (p *CLI) Show(c *cobra.Command, d *operation.Def, raw json.RawMessage) erro
 		return err
 	}
 	return p.screen(c).Show(raw, d.Out, f)
+}
+
+// CheckOutput says before anything happens that a form of output is not known.
+func (p *CLI) CheckOutput(c *cobra.Command) error {
+	_, err := format(c)
+	return err
 }
 
 func format(c *cobra.Command) (output.Format, error) {

@@ -14,9 +14,9 @@ const late = time.Second
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// waiting shows on a terminal that something goes on, once it has taken a second,
+// Waiting shows on a terminal that something goes on, once it has taken a second,
 // and nothing anywhere else. The returned function ends that and leaves no trace.
-func (p *CLI) waiting(what func() string) (done func()) {
+func (p *CLI) Waiting(what func() string) (done func()) {
 	file, isFile := p.ErrOut.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) || p.Getenv("TERM") == "dumb" {
 		return func() {}
