@@ -23,3 +23,6 @@ func GeneratedRows(t testing.TB, name string) map[string][]value.Value {
 
 // Controls are the requests of the test API.
 func (t *Tenant) Controls() []string { return t.controls }
+
+// Routes are the operations of Power BI's API.
+func (t *Tenant) Routes() []string { return t.routes }

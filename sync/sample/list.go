@@ -44,21 +44,13 @@ func (t *Tenant) findDataset(w http.ResponseWriter, r *http.Request, c caller) (
 func (t *Tenant) listGroups(w http.ResponseWriter, r *http.Request, c caller) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	t.odataEach(w, r, "groups", cut(r, func(yield func(object) bool) {
+	t.listed(w, r, "groups", func(yield func(object) bool) {
 		for ws := range t.workspaces() {
-			role := t.roleIn(ws, c.person)
-			if ws.kind != "Workspace" || role == "" {
-				continue
-			}
-			entry := object{
-				"id": ws.id, "name": ws.name, "isReadOnly": role == "Viewer", "isOnDedicatedCapacity": true,
-				"capacityId": "B7A1C0DE-0000-4000-8000-000000000001", "defaultDatasetStorageFormat": "Small", "type": ws.kind,
-			}
-			if !yield(entry) {
+			if role := t.roleIn(ws, c.person); ws.kind == "Workspace" && role != "" && !yield(groupEntry(ws, role)) {
 				return
 			}
 		}
-	}))
+	})
 }
 
 func (t *Tenant) listGroupUsers(w http.ResponseWriter, r *http.Request, c caller) {
@@ -113,14 +105,14 @@ func (t *Tenant) listDatasets(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	t.odataEach(w, r, "datasets", func(yield func(object) bool) {
 		for _, d := range datasets {
-			if !yield(t.datasetEntry(r, d)) {
+			if !yield(datasetEntry(d)) {
 				return
 			}
 		}
 	})
 }
 
-func (t *Tenant) datasetEntry(r *http.Request, d *dataset) object {
+func datasetEntry(d *dataset) object {
 	hasRoles := len(d.model().Roles) > 0
 	return object{
 		"id": d.id, "name": d.name, "addRowsAPIEnabled": false, "configuredBy": d.by.upn, "isRefreshable": true,
@@ -141,7 +133,7 @@ func (t *Tenant) getDataset(w http.ResponseWriter, r *http.Request, c caller) {
 	if !ok {
 		return
 	}
-	entry := t.datasetEntry(r, d)
+	entry := datasetEntry(d)
 	entry["@odata.context"] = t.base(r) + PowerBIPath + "/v1.0/myorg/$metadata#datasets/$entity"
 	writeJSON(w, http.StatusOK, entry)
 }
@@ -209,7 +201,7 @@ func (t *Tenant) listReports(w http.ResponseWriter, r *http.Request, c caller) {
 func reportEntry(rep *report, space string, c caller) object {
 	entry := object{
 		"id": rep.id, "name": rep.name, "datasetId": rep.dataset.id, "datasetWorkspaceId": rep.dataset.space.id,
-		"reportType": "PowerBIReport", "isOwnedByMe": rep.by.id == c.person.id, "isFromPbix": true,
+		"reportType": "PowerBIReport", "isOwnedByMe": c.person != nil && rep.by.id == c.person.id, "isFromPbix": true,
 		"webUrl":   "https://app.powerbi.com/groups/" + space + "/reports/" + rep.id,
 		"embedUrl": "https://app.powerbi.com/reportEmbed?reportId=" + rep.id + "&groupId=" + space,
 		"users":    []object{}, "subscriptions": []object{},
@@ -263,9 +255,8 @@ func (t *Tenant) listApps(w http.ResponseWriter, r *http.Request, c caller) {
 func (t *Tenant) listAppReports(w http.ResponseWriter, r *http.Request, c caller) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	a := t.appByID(r.PathValue("app"))
-	if a == nil || !t.openTo(a, c.person) {
-		powerBIError(w, http.StatusNotFound, "PowerBIEntityNotFound", "")
+	a, ok := t.findApp(w, r, c)
+	if !ok {
 		return
 	}
 	var list []object

@@ -10,60 +10,136 @@ import (
 	"github.com/google/uuid"
 )
 
+// root is where the API of Power BI is, below the tenant's address.
+const root = PowerBIPath + "/v1.0/myorg"
+
 func (t *Tenant) mountPowerBI(mux *http.ServeMux) {
-	const root = PowerBIPath + "/v1.0/myorg"
+	t.mountPerson(mux)
+	t.mountAdmin(mux)
+	mux.HandleFunc(PowerBIPath+"/", notServed(func(w http.ResponseWriter, sentence string) {
+		powerBIError(w, http.StatusNotFound, "NotServedBySampleTenant", sentence)
+	}))
+}
+
+// notServed answers what a service has and the tenant has not, in that service's
+// way.
+func notServed(answer func(w http.ResponseWriter, sentence string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		answer(w, "The sample tenant does not serve "+r.Method+" "+r.URL.Path+".")
+	}
+}
+
+// mountPerson serves what people may ask under their own token.
+func (t *Tenant) mountPerson(mux *http.ServeMux) {
 	person := func(pattern string, h func(http.ResponseWriter, *http.Request, caller), scopes ...string) {
-		t.handlePowerBI(mux, pattern, root, func(w http.ResponseWriter, r *http.Request, c caller) {
-			if c.person == nil || !c.may(scopes...) {
+		t.handlePowerBI(mux, pattern, "", func(w http.ResponseWriter, r *http.Request, c caller) {
+			if c.person == nil || len(scopes) > 0 && !c.may(scopes...) {
 				powerBIError(w, http.StatusForbidden, "PowerBINotAuthorizedException", "")
 				return
 			}
-			h(w, r, c)
+			answer := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+			h(answer, r, c)
+			t.noteActivity(pattern, r, c, answer.status)
 		})
 	}
-	workspaces, datasets := "Workspace.Read.All", []string{"Dataset.Read.All", "Dataset.ReadWrite.All"}
+	// both serves what is asked with the workspace in the path and without.
+	both := func(pattern string, h func(http.ResponseWriter, *http.Request, caller), scopes ...string) {
+		method, path, _ := strings.Cut(pattern, " ")
+		person(method+" "+path, h, scopes...)
+		person(method+" /groups/{group}"+path, h, scopes...)
+	}
+	workspaces, reports, dashboards := "Workspace.Read.All", "Report.Read.All", "Dashboard.Read.All"
+	datasets := []string{"Dataset.Read.All", "Dataset.ReadWrite.All"}
 	person("GET /groups", t.listGroups, workspaces)
+	person("GET /groups/{group}", t.getGroup, workspaces)
 	person("GET /groups/{group}/users", t.listGroupUsers, workspaces)
-	person("GET /groups/{group}/datasets", t.listDatasets, datasets...)
-	person("GET /groups/{group}/datasets/{dataset}", t.getDataset, datasets...)
-	person("GET /groups/{group}/datasets/{dataset}/users", t.listDatasetUsers, datasets...)
-	person("GET /groups/{group}/datasets/{dataset}/refreshes", t.listRefreshes, datasets...)
-	person("GET /groups/{group}/reports", t.listReports, "Report.Read.All")
-	person("GET /datasets", t.listDatasets, datasets...)
-	person("GET /datasets/{dataset}", t.getDataset, datasets...)
-	person("GET /datasets/{dataset}/users", t.listDatasetUsers, datasets...)
-	person("GET /datasets/{dataset}/refreshes", t.listRefreshes, datasets...)
-	person("GET /reports", t.listReports, "Report.Read.All")
+	both("GET /datasets", t.listDatasets, datasets...)
+	both("GET /datasets/{dataset}", t.getDataset, datasets...)
+	both("GET /datasets/{dataset}/users", t.listDatasetUsers, datasets...)
+	both("GET /datasets/{dataset}/datasources", t.listDatasources, datasets...)
+	both("GET /datasets/{dataset}/parameters", t.listParameters, datasets...)
+	both("GET /datasets/{dataset}/refreshSchedule", t.getRefreshSchedule, datasets...)
+	both("GET /datasets/{dataset}/refreshes", t.listRefreshes, datasets...)
+	both("POST /datasets/{dataset}/refreshes", t.startRefresh, "Dataset.ReadWrite.All")
+	both("GET /datasets/{dataset}/refreshes/{refresh}", t.getRefresh, datasets...)
+	both("POST /datasets/{dataset}/executeQueries", t.executeQueries, datasets...)
+	both("POST /datasets/{dataset}/executeDaxQueries", t.executeDaxQueries, datasets...)
+	both("GET /reports", t.listReports, reports)
+	both("GET /reports/{report}", t.getReport, reports)
+	both("GET /dashboards", t.listDashboards, dashboards)
+	both("GET /dashboards/{dashboard}", t.getDashboard, dashboards)
+	both("GET /dashboards/{dashboard}/tiles", t.listTiles, dashboards)
+	both("GET /dashboards/{dashboard}/tiles/{tile}", t.getTile, dashboards)
 	person("GET /apps", t.listApps, "App.Read.All")
-	person("GET /apps/{app}/reports", t.listAppReports, "Report.Read.All")
+	person("GET /apps/{app}", t.getApp, "App.Read.All")
+	person("GET /apps/{app}/reports", t.listAppReports, reports)
+	person("GET /apps/{app}/reports/{report}", t.getAppReport, reports)
+	person("GET /apps/{app}/dashboards", t.listAppDashboards, dashboards)
+	person("GET /capacities", t.listCapacities, "Capacity.Read.All")
+	person("GET /availableFeatures", t.listFeatures)
 	person("POST /RefreshUserPermissions", t.refreshPermissions, workspaces)
-	person("POST /groups/{group}/datasets/{dataset}/executeQueries", t.executeQueries, datasets...)
-	person("POST /datasets/{dataset}/executeQueries", t.executeQueries, datasets...)
+}
 
-	admin := func(pattern string, perHour int, h http.HandlerFunc) {
-		t.handlePowerBI(mux, pattern, root+"/admin", func(w http.ResponseWriter, r *http.Request, c caller) {
+// A rate is how many calls are allowed within some time.
+type rate struct {
+	calls  int
+	within time.Duration
+}
+
+// mountAdmin serves the read-only admin API.
+func (t *Tenant) mountAdmin(mux *http.ServeMux) {
+	admin := func(pattern string, h http.HandlerFunc, rates ...rate) {
+		t.handlePowerBI(mux, pattern, "/admin", func(w http.ResponseWriter, r *http.Request, c caller) {
 			if !mayAdmin(c) {
 				powerBIError(w, http.StatusUnauthorized, "PowerBINotAuthorizedException", "")
 				return
 			}
-			if !t.take(w, "admin "+pattern+" "+c.key, perHour, time.Hour) {
-				return
+			for _, limit := range rates {
+				key := "admin " + pattern + " " + limit.within.String()
+				if len(rates) == 1 { // two are those of the whole tenant
+					key += " " + c.key
+				}
+				if !t.take(w, key, limit.calls, limit.within) {
+					return
+				}
 			}
 			h(w, r)
 		})
 	}
-	admin("GET /workspaces/modified", 30, t.modifiedWorkspaces)
-	admin("POST /workspaces/getInfo", 500, t.startScan)
-	admin("GET /workspaces/scanStatus/{scan}", 10_000, t.scanStatus)
-	admin("GET /workspaces/scanResult/{scan}", 500, t.scanResult)
-	admin("GET /apps", 200, t.adminApps)
-	admin("GET /apps/{app}/users", 200, t.adminAppUsers)
+	hourly := func(calls int) rate { return rate{calls, time.Hour} }
+	minutely := func(calls int) rate { return rate{calls, time.Minute} }
+	const most = 200 // calls an hour, of what has no limit of its own
+	admin("GET /workspaces/modified", t.modifiedWorkspaces, hourly(30))
+	admin("POST /workspaces/getInfo", t.startScan, hourly(500))
+	admin("GET /workspaces/scanStatus/{scan}", t.scanStatus, hourly(10_000))
+	admin("GET /workspaces/scanResult/{scan}", t.scanResult, hourly(500))
+	admin("GET /groups", t.adminGroups, minutely(15), hourly(50))
+	admin("GET /groups/{group}", t.adminGetGroup, hourly(most))
+	admin("GET /groups/{group}/users", t.adminGroupUsers, hourly(most))
+	admin("GET /groups/{group}/datasets", t.adminList("datasets", adminDatasets), hourly(most))
+	admin("GET /groups/{group}/reports", t.adminList("reports", adminReports), hourly(most))
+	admin("GET /groups/{group}/dashboards", t.adminList("dashboards", adminDashboards), hourly(most))
+	admin("GET /datasets", t.adminList("datasets", adminDatasets), minutely(5), hourly(50))
+	admin("GET /datasets/{dataset}/users", t.adminDatasetUsers, hourly(most))
+	admin("GET /datasets/{dataset}/datasources", t.adminDatasources, hourly(most))
+	admin("GET /reports", t.adminList("reports", adminReports), minutely(5), hourly(50))
+	admin("GET /reports/{report}/users", t.adminReportUsers, hourly(most))
+	admin("GET /dashboards", t.adminList("dashboards", adminDashboards), minutely(5), hourly(50))
+	admin("GET /dashboards/{dashboard}/users", t.adminDashboardUsers, hourly(most))
+	admin("GET /dashboards/{dashboard}/tiles", t.adminTiles, hourly(most))
+	admin("GET /apps", t.adminApps, hourly(most))
+	admin("GET /apps/{app}/users", t.adminAppUsers, hourly(most))
+	admin("GET /users/{user}/artifactAccess", t.artifactAccess, hourly(most))
+	admin("GET /activityevents", t.activityEvents, hourly(most))
+	admin("GET /capacities", t.adminCapacities, hourly(most))
 }
 
-// handlePowerBI mounts a handler behind the check of the token.
-func (t *Tenant) handlePowerBI(mux *http.ServeMux, pattern, root string, h func(http.ResponseWriter, *http.Request, caller)) {
+// handlePowerBI mounts a handler behind the check of the token, below the root and
+// a folder of it.
+func (t *Tenant) handlePowerBI(mux *http.ServeMux, pattern, folder string, h func(http.ResponseWriter, *http.Request, caller)) {
 	method, path, _ := strings.Cut(pattern, " ")
-	mux.HandleFunc(method+" "+root+path, func(w http.ResponseWriter, r *http.Request) {
+	t.routes = append(t.routes, method+" "+folder+path)
+	mux.HandleFunc(method+" "+root+folder+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("RequestId", uuid.NewString())
 		c, state := t.bearer(r, PowerBIAudience)
 		switch state {
@@ -78,6 +154,20 @@ func (t *Tenant) handlePowerBI(mux *http.ServeMux, pattern, root string, h func(
 		}
 	})
 }
+
+// A statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets handlers reach what the writer can do beside.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // mayAdmin reports whether the read-only admin API is open to a caller: to
 // administrators with the permission, and to the scanner by the tenant's settings.
@@ -123,5 +213,5 @@ func (t *Tenant) odata(w http.ResponseWriter, r *http.Request, of string, list [
 	if list == nil {
 		list = []object{}
 	}
-	writeJSON(w, http.StatusOK, object{"@odata.context": t.base(r) + PowerBIPath + "/v1.0/myorg/$metadata#" + of, "value": list})
+	writeJSON(w, http.StatusOK, object{"@odata.context": t.base(r) + root + "/$metadata#" + of, "value": list})
 }

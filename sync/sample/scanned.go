@@ -20,10 +20,10 @@ func scannedSpace(ws *workspace, ask scanFlags) object {
 	out := object{
 		"id": ws.id, "name": ws.name, "description": ws.description, "type": ws.kind, "state": "Active",
 		"isOnDedicatedCapacity": ws.kind == "Workspace", "dataRetrievalState": "Success",
-		"defaultDatasetStorageFormat": "Small", "dashboards": []object{}, "dataflows": []object{}, "datamarts": []object{},
+		"defaultDatasetStorageFormat": "Small", "dashboards": scannedDashboards(ws, ask), "dataflows": []object{}, "datamarts": []object{},
 	}
 	if ws.kind == "Workspace" {
-		out["capacityId"] = "B7A1C0DE-0000-4000-8000-000000000001"
+		out["capacityId"] = capacityID
 	}
 	reports := []object{}
 	for _, r := range ws.reports {
@@ -71,6 +71,25 @@ func scannedUsers(ask scanFlags, list []access, key, right string) []object {
 	return users
 }
 
+func scannedDashboards(ws *workspace, ask scanFlags) []object {
+	out := []object{}
+	for _, d := range ws.dashboards() {
+		tiles := []object{}
+		for _, tile := range d.tiles() {
+			entry := object{"id": tile.id, "title": tile.report.name, "reportId": tile.report.id, "datasetId": tile.report.dataset.id}
+			if ask.lineage {
+				entry["datasetWorkspaceId"] = tile.report.dataset.space.id
+			}
+			tiles = append(tiles, entry)
+		}
+		out = append(out, object{
+			"id": d.id, "displayName": d.name, "isReadOnly": false, "tiles": tiles,
+			"users": scannedUsers(ask, live(ws.users), "dashboardUserAccessRight", "Read"),
+		})
+	}
+	return out
+}
+
 func scannedReport(r *report, ask scanFlags) object {
 	out := object{
 		"id": r.id, "name": r.name, "reportType": "PowerBIReport", "datasetId": r.dataset.id,
@@ -90,11 +109,8 @@ func scannedDataset(d *dataset, ask scanFlags) object {
 		"createdDate": "2023-02-01T08:15:00.123Z", "targetStorageMode": "Abf", "contentProviderType": "PbixInImportMode",
 		"isEffectiveIdentityRequired":      len(d.model().Roles) > 0,
 		"isEffectiveIdentityRolesRequired": len(d.model().Roles) > 0,
-		"refreshSchedule": object{
-			"days": []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"}, "times": []string{"04:00"},
-			"enabled": true, "localTimeZoneId": "UTC", "notifyOption": "MailOnFailure",
-		},
-		"upstreamDatasets": []object{}, "upstreamDatamarts": []object{}, "tags": []object{},
+		"refreshSchedule":                  refreshSchedule(),
+		"upstreamDatasets":                 []object{}, "upstreamDatamarts": []object{}, "tags": []object{},
 		"users": []object{},
 	}
 	if d.description != "" {

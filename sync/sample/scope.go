@@ -10,8 +10,8 @@ import (
 var consented = map[string][]string{
 	GraphAudience: {"User.Read", "GroupMember.Read.All"},
 	PowerBIAudience: {
-		"App.Read.All", "Dataset.Read.All", "Dataset.ReadWrite.All", "Report.Read.All",
-		"Workspace.Read.All", "Tenant.Read.All",
+		"App.Read.All", "Capacity.Read.All", "Dashboard.Read.All", "Dataset.Read.All", "Dataset.ReadWrite.All",
+		"Report.Read.All", "Workspace.Read.All", "Tenant.Read.All",
 	},
 }
 

@@ -27,6 +27,7 @@ type Tenant struct {
 	limits *limits
 	faults *faults
 	asked  *requestLog
+	did    activityLog
 
 	embedder func() (*embedding.Embedder, error) // read when it is first asked for
 
@@ -43,6 +44,7 @@ type Tenant struct {
 	estates   []estate // held is the first
 	scans     map[string]*scan
 	byObject  map[string]*person
+	routes    []string             // of Power BI's API, as they are mounted
 	controls  []string             // the requests of the test API, as they are mounted
 	failing   failedScans          // what the next scans end with
 	delay     time.Duration        // until a change of access counts
