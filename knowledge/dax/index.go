@@ -11,6 +11,8 @@ import (
 // under it either.
 type Index struct {
 	model     *knowledge.Model
+	namesOnly bool                   // where values come from is not followed
+	bodies    map[string]*modelBody  // of the functions, if names only
 	tables    map[string]*indexTable // by folded name, as all maps here
 	measures  map[string]int         // to sources
 	functions map[string]*knowledge.Function
@@ -35,9 +37,18 @@ type Source struct {
 func (s Source) String() string { return s.Table + "[" + s.Name + "]" }
 
 // NewIndex reads the names of a model.
-func NewIndex(m *knowledge.Model) *Index {
+func NewIndex(m *knowledge.Model) *Index { return newIndex(m, false) }
+
+// NewNameIndex does the same for those who ask what names stand for and not where
+// values come from: its resolutions have no sources in their results. Each costs
+// what its own text costs, however large the model is and whatever functions of
+// the model the text calls.
+func NewNameIndex(m *knowledge.Model) *Index { return newIndex(m, true) }
+
+func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 	ix := &Index{
 		model:     m,
+		namesOnly: namesOnly,
 		tables:    make(map[string]*indexTable, len(m.Tables)),
 		measures:  map[string]int{},
 		functions: map[string]*knowledge.Function{},
@@ -83,6 +94,14 @@ func NewIndex(m *knowledge.Model) *Index {
 	for i := range m.Functions {
 		ix.functions[knowledge.Fold(m.Functions[i].Name)] = &m.Functions[i]
 	}
+	if namesOnly {
+		ix.bodies = make(map[string]*modelBody, len(ix.functions))
+		for key, f := range ix.functions {
+			body := &modelBody{from: origins{unknown: true}}
+			body.def, _ = ParseFunction(f.Name, f.Expression) // without it, any number of arguments will do
+			ix.bodies[key] = body
+		}
+	}
 	return ix
 }
 
@@ -91,6 +110,9 @@ func (ix *Index) Model() *knowledge.Model { return ix.model }
 
 // origin is the set of one source.
 func (ix *Index) origin(id int) origins {
+	if ix.namesOnly {
+		return origins{}
+	}
 	return origins{low: id / 64, bits: []uint64{1 << (id % 64)}}
 }
 

@@ -102,6 +102,9 @@ type modelBody struct {
 
 // modelFunction reads a function of the model once.
 func (r *resolver) modelFunction(key string, f *knowledge.Function) *modelBody {
+	if r.ix.namesOnly {
+		return r.ix.bodies[key]
+	}
 	if body := r.bodies[key]; body != nil {
 		return body
 	}
