@@ -97,9 +97,9 @@ func (f *Function) param(i int) *funcParam {
 	return &f.params[i]
 }
 
-// arg is the letter of argument i, in upper case if the result can hold its
+// Arg is the letter of argument i, in upper case if the result can hold its
 // values; 0 where the function takes no such argument.
-func (f *Function) arg(i int) byte {
+func (f *Function) Arg(i int) byte {
 	if p := f.param(i); p != nil {
 		return p.letter
 	}

@@ -142,7 +142,7 @@ func (r *resolver) generic(f *Function, c *Call, e env) value {
 	var from, all origins
 	var row *RowType
 	for i, a := range c.Args {
-		letter := f.arg(i)
+		letter := f.Arg(i)
 		if a == nil {
 			continue
 		}
@@ -237,7 +237,7 @@ func (r *resolver) tableCall(f *Function, c *Call, e env) (value, bool) {
 	rest := func(i int, row *RowType) {
 		for ; i < len(c.Args); i++ {
 			if c.Args[i] != nil {
-				r.arg(f.arg(i)|0x20, c.Args[i], e, row)
+				r.arg(f.Arg(i)|0x20, c.Args[i], e, row)
 			}
 		}
 	}

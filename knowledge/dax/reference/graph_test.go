@@ -223,7 +223,7 @@ func chain(n int) *knowledge.Model {
 }
 
 func TestALongChainIsFollowedToItsEnd(t *testing.T) { // BOOK-06
-	const n = 20_000
+	const n = 10_000
 	g := reference.NewGraph(chain(n))
 	last := reference.Element{Kind: reference.Measure, Table: "T", Name: fmt.Sprintf("m%d", n-1)}
 	deps := g.Dependencies(last)
