@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pbmb/pbmb/knowledge"
 )
 
 // Compare says how two expressions differ. Compare ( b, a ) says the same with the
@@ -80,9 +82,20 @@ func (c *comparer) only(kind Kind, a, b *node, does string) {
 	c.add(kind, a, b, "Only %s %s.", name, does)
 }
 
+// same tells whether two nodes are one thing, or one is the measure that the other
+// side is the expression of.
+func (c *comparer) same(a, b *node) bool {
+	return a.digest == b.digest || c.a.side.Index == c.b.side.Index && (c.b.is(a, b) || c.a.is(b, a))
+}
+
+// is tells whether ref refers to the measure that n is the whole expression of.
+func (f *Form) is(ref, n *node) bool {
+	return n == f.root && f.side.Index != nil && f.side.Measure != "" && ref.op == opMeasure && ref.name == knowledge.Fold(f.side.Measure)
+}
+
 // walk compares two nodes that stand in the same place.
 func (c *comparer) walk(a, b *node) {
-	if a.digest == b.digest || c.seen[[2]*node{a, b}] || c.budget <= 0 {
+	if c.same(a, b) || c.seen[[2]*node{a, b}] || c.budget <= 0 {
 		return
 	}
 	c.seen[[2]*node{a, b}] = true

@@ -13,6 +13,11 @@ type Side struct {
 	Index *dax.Index // of its model; nil where that is not known
 	Table string     // its home: that of a measure, or of a calculated column or row filter
 	Row   bool       // it has a row context of its home
+
+	// Measure is the name of the measure that the expression is of. Where the
+	// other side, of the same index, refers to this measure, that is no difference
+	// from the expression itself.
+	Measure string
 }
 
 // A Form is an expression in the form that expressions are compared in. It does
@@ -41,6 +46,7 @@ func Read(s Side) (*Form, error) {
 }
 
 // Fingerprint is equal for forms that [Compare] finds to be the same, and for no
-// others, as long as all of them were read with an index or all without. It may
-// be kept: it depends on nothing but the expression and the names in it.
+// others, as long as all of them were read with an index or all without. (A
+// measure that is nothing but a reference to another one has its own.) It may be
+// kept: it depends on nothing but the expression and the names in it.
 func (f *Form) Fingerprint() string { return hex.EncodeToString(f.root.digest[:]) }

@@ -140,7 +140,7 @@ func aggregate(n *node) (does string, rows, of *node, more []*node, ok bool) {
 	}
 	does, ok = aggregations[n.name]
 	switch {
-	case !ok || len(n.kids) == 0 :
+	case !ok || len(n.kids) == 0:
 		return "", nil, nil, nil, false
 	case n.name == "COUNTROWS":
 		return does, n.kids[0], nil, nil, true
@@ -255,12 +255,12 @@ func sign(n *node) string {
 
 // wrapper compares something with the same inside a function or an operator.
 func (c *comparer) wrapper(a, b *node) bool {
-	if i := holds(a, b); i >= 0 {
+	if i := c.holds(a, b, true); i >= 0 {
 		c.wrapped(a, nil, i, c.nameA)
 		c.walk(a.kids[i], b)
 		return true
 	}
-	if i := holds(b, a); i >= 0 {
+	if i := c.holds(b, a, false); i >= 0 {
 		c.wrapped(nil, b, i, c.nameB)
 		c.walk(a, b.kids[i])
 		return true
@@ -269,8 +269,8 @@ func (c *comparer) wrapper(a, b *node) bool {
 }
 
 // holds gives the part of outer that is inner or is like it; -1 where there is
-// none.
-func holds(outer, inner *node) int {
+// none. The outer one is of the first side, or else of the second.
+func (c *comparer) holds(outer, inner *node, first bool) int {
 	switch outer.op {
 	case opCall, opNot, opNeg, opPos, opAnd, opOr, opSum, opTimes, opMinus, opOver, opPower, opConcat:
 	default:
@@ -279,7 +279,8 @@ func holds(outer, inner *node) int {
 	if outer.op == inner.op && outer.name == inner.name {
 		return -1
 	}
-	if i := slices.IndexFunc(outer.kids, func(k *node) bool { return k.digest == inner.digest }); i >= 0 {
+	exact := func(k *node) bool { return first && c.same(k, inner) || !first && c.same(inner, k) }
+	if i := slices.IndexFunc(outer.kids, exact); i >= 0 {
 		return i
 	}
 	if inner.op.reference() || inner.op.literal() {
@@ -313,7 +314,13 @@ func (c *comparer) wrapped(a, b *node, i int, name string) {
 		c.add(Wrapper, a, b, "Only %s puts %s into %s: %s.", name, inner, n.function(), n.text())
 	case opNot, opNeg, opPos:
 		c.add(Wrapper, a, b, "Only %s turns %s round: %s.", name, inner, n.text())
+	case opMinus, opOver:
+		if i == 0 {
+			c.add(Different, a, b, "Only %s %s %s.", name, map[op]string{opMinus: "subtracts", opOver: "divides by"}[n.op], n.kids[1].text())
+			return
+		}
+		fallthrough
 	default:
-		c.add(Different, a, b, "Only %s computes on with %s: %s.", name, inner, n.text())
+		c.add(Different, a, b, "Only %s makes of %s: %s.", name, inner, n.text())
 	}
 }
