@@ -138,7 +138,7 @@ func TestArtifactAccess(t *testing.T) {
 			if got, want := fmt.Sprint(reached["Workspace"]), fmt.Sprint(groups.names("name")); got != want {
 				t.Errorf("workspaces %s, want %s", got, want)
 			}
-			for _, d := range s.Datasets() {
+			for _, d := range s.Datasets("") {
 				res := s.call(token, "GET", personPath+"/datasets/"+d.ID, nil, nil)
 				if listed := slices.Contains(reached["Dataset"], d.Name); listed != (res.StatusCode == http.StatusOK) {
 					t.Errorf("%s: listed %v, and asked for it answers %s", d.Name, listed, res.Status)

@@ -197,7 +197,7 @@ func checkScan(t *testing.T, s *site, token, path string) {
 		}
 	}
 	t.Logf("%d datasets, %d tables, %d measures", len(sets), tables, measures)
-	if len(sets) != 12 || personal != 1 || copies != 2 || items != 1 {
+	if len(sets) != 14 || personal != 1 || copies != 2 || items != 1 {
 		t.Errorf("%d datasets, %d personal workspaces, %d copies of reports, %d lakehouses", len(sets), personal, copies, items)
 	}
 	// SAMPLE-03

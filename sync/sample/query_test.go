@@ -344,7 +344,16 @@ func TestRelationshipsAreQueried(t *testing.T) {
 	}
 }
 
-// SAMPLE-05: every measure of the company evaluates.
+// broken are the measures of the company that somebody left behind unfinished, with
+// what is said of them.
+var broken = map[string]string{
+	"Half finished":   "the ( of SUM is not closed",
+	"Before the fair": "The value for 'Net sales before the fair' cannot be determined",
+	"Wrong column":    "The column 'Amont' in table 'Fair leads' cannot be found",
+}
+
+// SAMPLE-05: every measure of the company evaluates, but for the broken ones, which
+// fail as such.
 func TestEveryMeasureEvaluates(t *testing.T) {
 	s := sharedSite(t)
 	var scan struct{ ID string }
@@ -357,7 +366,7 @@ func TestEveryMeasureEvaluates(t *testing.T) {
 	var got scanAnswer
 	s.call(token, "GET", adminPath+"/workspaces/scanResult/"+scan.ID, nil, &got)
 	admin, ada := s.as("admin"), s.as("ada")
-	n := 0
+	n, found := 0, 0
 	for _, w := range got.Workspaces {
 		asker := admin
 		if w.Type == "PersonalGroup" {
@@ -367,7 +376,14 @@ func TestEveryMeasureEvaluates(t *testing.T) {
 			for _, tbl := range d.Tables {
 				for _, m := range tbl.Measures {
 					n++
-					answer, res := asker.query(d.Name, fmt.Sprintf(`EVALUATE ROW ( "x", [%s] )`, m.Name))
+					answer, res := asker.query(d.Name, fmt.Sprintf(`EVALUATE ROW ( "x", [%s] )`, strings.ReplaceAll(m.Name, "]", "]]")))
+					if problem := broken[m.Name]; problem != "" {
+						found++
+						if res.StatusCode != 400 || !strings.Contains(answer.message(), problem) {
+							t.Errorf("%s[%s]: %s %q, want %q", d.Name, m.Name, res.Status, answer.message(), problem)
+						}
+						continue
+					}
 					if res.StatusCode != 200 || len(answer.rows()) != 1 {
 						t.Errorf("%s[%s]: %s %s", d.Name, m.Name, res.Status, answer.message())
 					}
@@ -377,6 +393,9 @@ func TestEveryMeasureEvaluates(t *testing.T) {
 	}
 	if n < 250 {
 		t.Errorf("only %d measures", n)
+	}
+	if found != len(broken) {
+		t.Errorf("%d measures are broken, want %d", found, len(broken))
 	}
 }
 
