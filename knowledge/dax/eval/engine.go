@@ -90,7 +90,7 @@ func (e *Engine) cannot(format string, args ...any) {
 }
 
 func (e *Engine) newTable(def *knowledge.Table, rows *Rows) (*table, error) {
-	t := &table{name: def.Name, def: def, state: done}
+	t := &table{engine: e, name: def.Name, def: def, state: done}
 	if def.Expression != "" && rows == nil {
 		t.state = pending
 		t.expr, t.err = dax.ParseExpr(def.Expression)
@@ -394,8 +394,8 @@ func sourceNames(c *modelColumn, m colMeta) bool {
 
 // kindOf is the kind of the values of a column, blank where they vary.
 func kindOf(rel *relation, c int) value.Kind {
-	if col := rel.schema.cols[c].lineage; col != nil && col.data != nil {
-		return col.data.Kind
+	if col := rel.schema.cols[c].lineage; col != nil {
+		return col.loaded().Kind
 	}
 	kind := value.Blank
 	for _, v := range rel.values(c) {

@@ -336,7 +336,7 @@ func (q *query) defineTable(c *compiler, e *env, d *dax.Definition) {
 	run, sc := c.tableOf(q.globals, d.Value)
 	e.grow(c.slots)
 	rel := run(e)
-	t := &table{name: d.Name, def: &knowledge.Table{Name: d.Name}, n: rel.n, state: done}
+	t := &table{engine: q.e, name: d.Name, def: &knowledge.Table{Name: d.Name}, n: rel.n, state: done}
 	for i, m := range sc.cols {
 		data := column.New(m.name, kindOf(rel, i))
 		for row := range rel.n {

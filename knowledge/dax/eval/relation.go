@@ -47,7 +47,7 @@ func (r *relation) at(c, row int) value.Value {
 	if v.vals != nil {
 		return v.vals[row]
 	}
-	data := r.schema.cols[c].lineage.data
+	data := r.schema.cols[c].lineage.loaded()
 	if v.ids != nil {
 		return data.Values()[v.ids[row]]
 	}
@@ -60,11 +60,11 @@ func (r *relation) id(c, row int) (int32, bool) {
 	v := &r.cols[c]
 	switch {
 	case v.vals != nil:
-		return r.schema.cols[c].lineage.data.Find(v.vals[row])
+		return r.schema.cols[c].lineage.loaded().Find(v.vals[row])
 	case v.ids != nil:
 		return v.ids[row], true
 	}
-	return r.schema.cols[c].lineage.data.IDs()[r.rows[row]], true
+	return r.schema.cols[c].lineage.loaded().IDs()[r.rows[row]], true
 }
 
 // baseRelation is rows of a table of the model.
@@ -137,7 +137,7 @@ func (r *relation) vector(c int) vector {
 		return v
 	}
 	ids := make([]int32, r.n)
-	from := r.schema.cols[c].lineage.data.IDs()
+	from := r.schema.cols[c].lineage.loaded().IDs()
 	for i, row := range r.rows {
 		ids[i] = from[row]
 	}

@@ -12,6 +12,7 @@ import (
 // than the table: the blank row, on which rows of other tables land that have no
 // partner. It exists only where blankRow is set.
 type table struct {
+	engine   *Engine
 	name     string
 	def      *knowledge.Table
 	columns  []*modelColumn
@@ -68,6 +69,15 @@ type modelColumn struct {
 	expr  dax.Expr // of a calculated column
 	state state
 	err   error
+}
+
+// loaded is the values of the column. What takes all columns of a table names
+// none, so while the model is loaded a calculated one may be asked for here first.
+func (c *modelColumn) loaded() *column.Column {
+	if c.data == nil {
+		c.table.engine.needColumn(c)
+	}
+	return c.data
 }
 
 func (c *modelColumn) String() string { return fmt.Sprintf("'%s'[%s]", c.table.name, c.name) }
