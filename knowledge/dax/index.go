@@ -1,6 +1,7 @@
 package dax
 
 import (
+	"iter"
 	"math/bits"
 
 	"github.com/pbmb/pbmb/knowledge"
@@ -18,6 +19,16 @@ type Index struct {
 	functions map[string]*knowledge.Function
 	sources   []Source // every column, then every measure, of the model
 	byName    map[string][]int
+	folded    map[string]string // of names as the model spells them
+}
+
+// fold is [knowledge.Fold], without the work for names that are spelled as in the
+// model.
+func (ix *Index) fold(name string) string {
+	if folded, ok := ix.folded[name]; ok {
+		return folded
+	}
+	return knowledge.Fold(name)
 }
 
 type indexTable struct {
@@ -53,9 +64,18 @@ func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 		measures:  map[string]int{},
 		functions: map[string]*knowledge.Function{},
 		byName:    map[string][]int{},
+		folded:    map[string]string{},
+	}
+	fold := func(name string) string {
+		folded, ok := ix.folded[name]
+		if !ok {
+			folded = knowledge.Fold(name)
+			ix.folded[name] = folded
+		}
+		return folded
 	}
 	for _, t := range m.Tables {
-		key := knowledge.Fold(t.Name)
+		key := fold(t.Name)
 		it := ix.tables[key]
 		if it == nil {
 			it = &indexTable{name: t.Name, columns: make(map[string]int, len(t.Columns)), measures: map[string]int{}, row: &RowType{}}
@@ -65,7 +85,7 @@ func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 		}
 		for _, c := range t.Columns {
 			id := len(ix.sources)
-			folded := knowledge.Fold(c.Name)
+			folded := fold(c.Name)
 			if _, known := it.columns[folded]; known {
 				it.twice = true
 			}
@@ -76,10 +96,10 @@ func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 		}
 	}
 	for _, t := range m.Tables {
-		it := ix.tables[knowledge.Fold(t.Name)]
+		it := ix.tables[fold(t.Name)]
 		for _, measure := range t.Measures {
 			id := len(ix.sources)
-			folded := knowledge.Fold(measure.Name)
+			folded := fold(measure.Name)
 			it.measures[folded] = id
 			if _, known := ix.measures[folded]; !known {
 				ix.measures[folded] = id
@@ -92,7 +112,7 @@ func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 		it.row.seal()
 	}
 	for i := range m.Functions {
-		ix.functions[knowledge.Fold(m.Functions[i].Name)] = &m.Functions[i]
+		ix.functions[fold(m.Functions[i].Name)] = &m.Functions[i]
 	}
 	if namesOnly {
 		ix.bodies = make(map[string]*modelBody, len(ix.functions))
@@ -156,8 +176,38 @@ func (o origins) has(p origins) bool {
 	return true
 }
 
+// unite is the union of many sets.
+func unite(sets iter.Seq[origins]) origins {
+	var o origins
+	low, high := 0, 0
+	for set := range sets {
+		o.unknown = o.unknown || set.unknown
+		switch {
+		case len(set.bits) == 0:
+		case high == 0:
+			low, high = set.low, set.low+len(set.bits)
+		default:
+			low, high = min(low, set.low), max(high, set.low+len(set.bits))
+		}
+	}
+	if high == 0 {
+		return o
+	}
+	o.low, o.bits = low, make([]uint64, high-low)
+	for set := range sets {
+		for i, word := range set.bits {
+			o.bits[set.low-low+i] |= word
+		}
+	}
+	return o
+}
+
 // list gives the sources of the set in the order of the model.
 func (ix *Index) list(o origins) []Source {
+	if len(o.bits) == 1 && bits.OnesCount64(o.bits[0]) == 1 {
+		id := o.low*64 + bits.TrailingZeros64(o.bits[0])
+		return ix.sources[id : id+1 : id+1]
+	}
 	var list []Source
 	for i, word := range o.bits {
 		for word != 0 {
@@ -230,13 +280,16 @@ func (t *RowType) find(folded string) (found []RowColumn, open bool) {
 // all is where the values of any column come from.
 func (t *RowType) all() origins {
 	if t.total == nil {
-		o := t.rest
-		if t.base != nil {
-			o = o.with(t.base.all())
-		}
-		for _, c := range t.cols {
-			o = o.with(c.from)
-		}
+		o := unite(func(yield func(origins) bool) {
+			if !yield(t.rest) || t.base != nil && !yield(t.base.all()) {
+				return
+			}
+			for i := range t.cols {
+				if !yield(t.cols[i].from) {
+					return
+				}
+			}
+		})
 		t.total = &o
 	}
 	return *t.total
@@ -249,6 +302,9 @@ func (t *RowType) list() (cols []RowColumn, open bool) {
 	}
 	if len(cols)+len(t.cols) > maxRow {
 		return cols, true
+	}
+	if len(cols) == 0 {
+		return t.cols[:len(t.cols):len(t.cols)], open || t.open
 	}
 	return append(cols[:len(cols):len(cols)], t.cols...), open || t.open
 }

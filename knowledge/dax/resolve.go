@@ -97,8 +97,7 @@ func ResolveExpr(x Expr, m *knowledge.Model, table string, row bool) (*Resolutio
 
 // Resolve is [Resolve] with an index that is made already.
 func (ix *Index) Resolve(q *Query) (*Resolution, error) {
-	r := ix.resolver()
-	Walk(q, r.mention)
+	r := ix.resolver(q)
 	r.define(q)
 	for _, e := range q.Evaluates {
 		v := r.eval(e.Table, env{})
@@ -118,8 +117,7 @@ func (ix *Index) Resolve(q *Query) (*Resolution, error) {
 // The table is the one that it belongs to, if any: the home of a measure, or the
 // table of a calculated column or row filter, which have a row context of it.
 func (ix *Index) ResolveExpr(x Expr, table string, row bool) (*Resolution, error) {
-	r := ix.resolver()
-	Walk(x, r.mention)
+	r := ix.resolver(x)
 	e := env{}
 	if t := ix.tables[knowledge.Fold(table)]; t != nil {
 		r.mentionTable(table)
@@ -134,8 +132,7 @@ func (ix *Index) ResolveExpr(x Expr, table string, row bool) (*Resolution, error
 
 // ResolveFunction does the same for a function of the model.
 func (ix *Index) ResolveFunction(d *Definition) (*Resolution, error) {
-	r := ix.resolver()
-	Walk(d, r.mention)
+	r := ix.resolver(d)
 	r.res.Results = []Result{ix.result(r.body(d))}
 	return r.finish()
 }
@@ -214,43 +211,63 @@ type resolver struct {
 	bodies    map[string]*modelBody // of the functions of the model that are called
 	groups    []*RowType            // what CURRENTGROUP gives
 	mentioned map[string]bool
+	plain     map[plainRef]*plainColumn
 }
 
-func (ix *Index) resolver() *resolver {
-	return &resolver{
-		ix:    ix,
-		probs: &problems{},
-		res: &Resolution{
-			Refs: map[*Ref][]Binding{}, Names: map[*Name]Binding{}, Calls: map[*Call]CallBinding{}, index: ix,
-		},
+// A plainRef is a Table[Column] as it is written.
+type plainRef struct{ table, name string }
+
+// A plainColumn is what such a reference stands for where nothing of the text has
+// the name of the table: a column of the model, worked out once.
+type plainColumn struct {
+	table string // folded
+	bound []Binding
+	from  origins
+}
+
+// resolver is ready for the text of n: it has seen which tables that names.
+func (ix *Index) resolver(n Node) *resolver {
+	r := &resolver{
+		ix:     ix,
+		probs:  &problems{},
+		res:    &Resolution{index: ix},
 		locals: map[string][]local{}, global: map[string]local{},
 		tables: map[string]*queryDef{}, measures: map[string]*queryDef{},
 		columns: map[string]map[string]*queryDef{}, functions: map[string]*queryDef{},
 		bodies:    map[string]*modelBody{},
 		mentioned: map[string]bool{},
+		plain:     map[plainRef]*plainColumn{},
 	}
+	refs, names, calls := 0, 0, 0
+	Walk(n, func(n Node) bool {
+		switch n := n.(type) {
+		case *Name:
+			names++
+			r.mentionTable(n.Value)
+		case *Ref:
+			refs++
+			if n.HasTable {
+				r.mentionTable(n.Table)
+			}
+		case *Call:
+			calls++
+		case *Definition:
+			if n.Table != "" {
+				r.mentionTable(n.Table)
+			}
+		}
+		return true
+	})
+	r.res.Refs = make(map[*Ref][]Binding, refs)
+	r.res.Names = make(map[*Name]Binding, names)
+	r.res.Calls = make(map[*Call]CallBinding, calls)
+	return r
 }
 
 func (r *resolver) finish() (*Resolution, error) { return r.res, r.probs.err() }
 
-func (r *resolver) mention(n Node) bool {
-	switch n := n.(type) {
-	case *Name:
-		r.mentionTable(n.Value)
-	case *Ref:
-		if n.HasTable {
-			r.mentionTable(n.Table)
-		}
-	case *Definition:
-		if n.Table != "" {
-			r.mentionTable(n.Table)
-		}
-	}
-	return true
-}
-
 func (r *resolver) mentionTable(name string) {
-	key := knowledge.Fold(name)
+	key := r.ix.fold(name)
 	if t := r.ix.tables[key]; t != nil && !r.mentioned[key] {
 		r.mentioned[key] = true
 		r.res.Mentioned = append(r.res.Mentioned, t.name)
@@ -506,11 +523,25 @@ func (ix *Index) result(v value) Result {
 	}
 	cols, open := v.row.list()
 	res.Open = open
-	for _, c := range cols {
-		res.Columns = append(res.Columns, ResultColumn{Key: c.Key(), Table: c.Table, Name: c.Name, From: ix.list(c.from), Unknown: c.from.unknown})
+	if len(cols) == 0 {
+		return res
+	}
+	// All keys are cut from one text.
+	size := 0
+	for i := range cols {
+		size += len(cols[i].Table) + len(cols[i].Name) + len("[]")
+	}
+	var keys strings.Builder
+	keys.Grow(size)
+	res.Columns = make([]ResultColumn, len(cols))
+	for i := range cols {
+		c := &cols[i]
+		start := keys.Len()
+		keys.WriteString(c.Table)
+		keys.WriteByte('[')
+		keys.WriteString(c.Name)
+		keys.WriteByte(']')
+		res.Columns[i] = ResultColumn{Key: keys.String()[start:], Table: c.Table, Name: c.Name, From: ix.list(c.from), Unknown: c.from.unknown}
 	}
 	return res
 }
-
-// Key is the name of the column in an answer.
-func (c RowColumn) Key() string { return c.Table + "[" + c.Name + "]" }

@@ -115,9 +115,8 @@ func (r *resolver) modelFunction(key string, f *knowledge.Function) *modelBody {
 		return body
 	}
 	body.def = d
-	inner := r.ix.resolver()
+	inner := r.ix.resolver(d)
 	inner.bodies = r.bodies
-	Walk(d, inner.mention)
 	o := inner.body(d).scalar()
 	o.unknown = o.unknown || len(inner.probs.list) > 0
 	body.from = o
@@ -153,7 +152,7 @@ func (r *resolver) generic(f *Function, c *Call, e env) value {
 				row = v.row
 			}
 		case 'c':
-			row = &RowType{cols: r.columnsOf(a, v)}
+			row = &RowType{cols: r.columnsOf(nil, a, v)}
 		}
 		o := v.scalar()
 		all = all.with(o)
@@ -198,11 +197,11 @@ func (r *resolver) takesWord(n *Name, letter byte) bool {
 	return isWord(n) && r.local(key) == nil && (letter == 'w' || r.tables[key] == nil && r.ix.tables[key] == nil)
 }
 
-// columnsOf gives the columns that an argument stands for: a reference is one
+// columnsOf adds the columns that an argument stands for: a reference is one
 // column, a table all of its own.
-func (r *resolver) columnsOf(a Expr, v value) []RowColumn {
+func (r *resolver) columnsOf(to []RowColumn, a Expr, v value) []RowColumn {
 	if ref, ok := unparen(a).(*Ref); ok {
-		c := RowColumn{Table: ref.Table, Name: ref.Name, folded: knowledge.Fold(ref.Name), from: v.scalar()}
+		c := RowColumn{Table: ref.Table, Name: ref.Name, folded: r.ix.fold(ref.Name), from: v.scalar()}
 		// The answer spells the name as the model does.
 		if b := r.res.Refs[ref]; len(b) > 0 {
 			c.Table, c.Name = b[0].Table, b[0].Name
@@ -210,13 +209,13 @@ func (r *resolver) columnsOf(a Expr, v value) []RowColumn {
 				c.Table = ""
 			}
 		}
-		return []RowColumn{c}
+		return append(to, c)
 	}
 	if v.row != nil {
 		cols, _ := v.row.list()
-		return cols
+		return append(to, cols...)
 	}
-	return nil
+	return to
 }
 
 // tableCall says which columns the table functions give.
@@ -263,7 +262,7 @@ func (r *resolver) tableCall(f *Function, c *Call, e env) (value, bool) {
 				t = v.row
 				continue
 			}
-			t.cols = append(t.cols, r.columnsOf(arg(i), v)...)
+			t.cols = r.columnsOf(t.cols, arg(i), v)
 		}
 		if !several {
 			rest(1, t)
@@ -353,7 +352,7 @@ func (r *resolver) tableCall(f *Function, c *Call, e env) (value, bool) {
 			if c.Args[i] == nil {
 				continue
 			}
-			for _, column := range r.columnsOf(c.Args[i], r.eval(c.Args[i], e)) {
+			for _, column := range r.columnsOf(nil, c.Args[i], r.eval(c.Args[i], e)) {
 				// The label is the column's, the values are the table's.
 				if open || i-1 >= len(source) {
 					column.from = v.scalar()
@@ -450,7 +449,7 @@ func (r *resolver) pairs(args []Expr, i int, e env, nameless bool) []RowColumn {
 			// A name that is not a text, or a column that keeps its name.
 			v := r.eval(args[i], e)
 			if nameless {
-				cols = append(cols, r.columnsOf(args[i], v)...)
+				cols = r.columnsOf(cols, args[i], v)
 			}
 			i++
 		}
@@ -461,7 +460,7 @@ func (r *resolver) pairs(args []Expr, i int, e env, nameless bool) []RowColumn {
 // summary reads the columns to group by, the rollups, filters, and name and
 // expression pairs of SUMMARIZE, SUMMARIZECOLUMNS and GROUPBY.
 func (r *resolver) summary(args []Expr, i int, e env) *RowType {
-	t := &RowType{}
+	t := &RowType{cols: make([]RowColumn, 0, len(args)-min(i, len(args)))}
 	for ; i < len(args); i++ {
 		switch a := unparen(args[i]).(type) {
 		case nil:
@@ -480,7 +479,7 @@ func (r *resolver) summary(args []Expr, i int, e env) *RowType {
 			}
 			t.cols = append(t.cols, newColumn(a.Value, o))
 		case *Ref:
-			t.cols = append(t.cols, r.columnsOf(a, r.eval(a, e))...)
+			t.cols = r.columnsOf(t.cols, a, r.eval(a, e))
 		default:
 			v := r.eval(a, e)
 			if call, ok := a.(*Call); ok {

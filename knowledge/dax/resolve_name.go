@@ -38,7 +38,7 @@ func (r *resolver) name(n *Name, e env) value {
 	// A name of the text hides one of the model only where it is written exactly
 	// so: models differ in whether letter case and width matter, and to some the
 	// two are different names.
-	key := knowledge.Fold(n.Value)
+	key := r.ix.fold(n.Value)
 	t := r.ix.tables[key]
 	if l := r.local(key); l != nil && !n.Quoted {
 		if t != nil && l.name != n.Value {
@@ -95,7 +95,11 @@ func (r *resolver) tableRow(key string, t *indexTable) *RowType {
 // ref binds T[x] or [x], and T[x].[variation], whose values come from the same
 // column.
 func (r *resolver) ref(x *Ref, e env) value {
-	name := knowledge.Fold(x.Name)
+	if c := r.plain[plainRef{x.Table, x.Name}]; x.HasTable && c != nil && (x.Quoted || r.local(c.table) == nil) {
+		r.res.Refs[x] = c.bound
+		return value{from: c.from}
+	}
+	name := r.ix.fold(x.Name)
 	var found []Binding
 	var v value
 	add := func(kind BindingKind, table, name string, from origins) {
@@ -116,7 +120,11 @@ func (r *resolver) ref(x *Ref, e env) value {
 
 	if x.HasTable {
 		var opens []string // tables of the text that may have the column
-		table := knowledge.Fold(x.Table)
+		table := r.ix.fold(x.Table)
+		if c := r.plainColumn(x, table, name); c != nil {
+			r.res.Refs[x] = c.bound
+			return value{from: c.from}
+		}
 		if l := r.local(table); l != nil && !x.Quoted {
 			cols, open := l.v.tableOr().find(name)
 			for _, c := range cols {
@@ -209,6 +217,23 @@ func (r *resolver) ref(x *Ref, e env) value {
 	}
 	r.res.Refs[x] = found
 	return v
+}
+
+// plainColumn is the column of the model that Table[Column] stands for, where no
+// definition or variable of the text has to do with it; nil otherwise.
+func (r *resolver) plainColumn(x *Ref, table, name string) *plainColumn {
+	t := r.ix.tables[table]
+	if t == nil || t.twice || r.tables[table] != nil || r.columns[table][name] != nil || !x.Quoted && r.local(table) != nil {
+		return nil
+	}
+	id, ok := t.columns[name]
+	if !ok {
+		return nil
+	}
+	s := r.ix.sources[id]
+	c := &plainColumn{table: table, bound: []Binding{{Kind: BoundColumn, Table: s.Table, Name: s.Name}}, from: r.ix.origin(id)}
+	r.plain[plainRef{x.Table, x.Name}] = c
+	return c
 }
 
 // measure adds the measures with a name: the query's before the model's, which it

@@ -5,25 +5,15 @@ package dax
 // Definitions, parameters and variables are visited as *[Definition], *[Param]
 // and *[VarDef].
 func Walk(n Node, f func(Node) bool) {
-	if n == nil || !f(n) {
+	if n == nil {
 		return
 	}
-	exprs := func(list []Expr) {
-		for _, x := range list {
-			if x != nil {
-				Walk(x, f)
-			}
-		}
+	if b, ok := n.(*Binary); ok {
+		walkChain(b, f)
+		return
 	}
-	one := func(x Expr) {
-		if x != nil {
-			Walk(x, f)
-		}
-	}
-	terms := func(list []OrderTerm) {
-		for _, t := range list {
-			one(t.Expr)
-		}
+	if !f(n) {
+		return
 	}
 	switch n := n.(type) {
 	case *Query:
@@ -34,46 +24,84 @@ func Walk(n Node, f func(Node) bool) {
 			Walk(e, f)
 		}
 	case *Evaluate:
-		one(n.Table)
-		terms(n.OrderBy)
-		exprs(n.StartAt)
+		walkExpr(n.Table, f)
+		walkTerms(n.OrderBy, f)
+		walkExprs(n.StartAt, f)
 	case *Definition:
 		for i := range n.Params {
 			Walk(&n.Params[i], f)
 		}
-		one(n.Value)
+		walkExpr(n.Value, f)
 		if n.Shape != nil {
 			Walk(n.Shape, f)
 		}
 	case *Param:
-		one(n.Default)
+		walkExpr(n.Default, f)
 	case *VisualShape:
 		for _, a := range n.Axes {
 			for _, g := range a.Groups {
-				exprs(g.Columns)
-				one(g.Total)
+				walkExprs(g.Columns, f)
+				walkExpr(g.Total, f)
 			}
-			terms(a.OrderBy)
+			walkTerms(a.OrderBy, f)
 		}
 	case *Call:
-		exprs(n.Args)
+		walkExprs(n.Args, f)
 	case *Unary:
-		one(n.X)
-	case *Binary:
-		one(n.X)
-		one(n.Y)
+		walkExpr(n.X, f)
 	case *Paren:
-		one(n.X)
+		walkExpr(n.X, f)
 	case *Tuple:
-		exprs(n.Items)
+		walkExprs(n.Items, f)
 	case *TableConstructor:
-		exprs(n.Rows)
+		walkExprs(n.Rows, f)
 	case *Vars:
 		for i := range n.Vars {
 			Walk(&n.Vars[i], f)
 		}
-		one(n.Return)
+		walkExpr(n.Return, f)
 	case *VarDef:
-		one(n.Value)
+		walkExpr(n.Value, f)
+	}
+}
+
+// walkChain goes down the left side of a chain of operators without recursion: a
+// sum may have tens of thousands of terms.
+func walkChain(b *Binary, f func(Node) bool) {
+	var chain []*Binary
+	var left Expr = b
+	for {
+		next, ok := left.(*Binary)
+		if !ok {
+			walkExpr(left, f)
+			break
+		}
+		if !f(next) {
+			break
+		}
+		chain = append(chain, next)
+		left = next.X
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		walkExpr(chain[i].Y, f)
+	}
+}
+
+// walkExpr walks x unless it is left out.
+func walkExpr(x Expr, f func(Node) bool) {
+	if x != nil {
+		Walk(x, f)
+	}
+}
+
+func walkExprs(list []Expr, f func(Node) bool) {
+	for _, x := range list {
+		walkExpr(x, f)
+	}
+}
+
+func walkTerms(list []OrderTerm, f func(Node) bool) {
+	for _, t := range list {
+		walkExpr(t.Expr, f)
 	}
 }

@@ -128,11 +128,21 @@ type checker struct {
 	// named are the columns that may not be read, by folded name, of the tables
 	// that the text mentions: what a name in brackets could mean.
 	named map[string][]Ref
+
+	columns map[columnUse]bool // whether a column that was judged is refused
+	dates   *bool              // whether a column that may not be read may be a date
+}
+
+// A columnUse is a column as it is referred to. What is found of it is the same
+// wherever it stands, and only the first place is told.
+type columnUse struct {
+	table, name string
+	varies      bool
 }
 
 // check finds everything in a text that is refused.
 func (c *Coverage) check(n dax.Node, res *dax.Resolution, resolveErr error) []finding {
-	k := &checker{c: c, res: res, named: map[string][]Ref{}}
+	k := &checker{c: c, res: res, named: map[string][]Ref{}, columns: map[columnUse]bool{}}
 	for _, name := range res.Mentioned {
 		t := c.tables[knowledge.Fold(name)]
 		if t == nil || !c.tableCause(t) {
@@ -188,11 +198,15 @@ func (k *checker) results(n dax.Node) {
 	if !ok {
 		return
 	}
+	seen := map[columnUse]bool{}
 	for i, r := range k.res.Results {
-		for _, col := range r.Columns {
-			if col.Table == "" {
+		for j := range r.Columns {
+			col := &r.Columns[j]
+			use := columnUse{table: col.Table, name: col.Name}
+			if col.Table == "" || seen[use] {
 				continue
 			}
+			seen[use] = true
 			if cause, covered := k.c.columnCause(col.Table, col.Name); covered {
 				k.add(cause, k.c.spelled(col.Table, col.Name), q.Evaluates[i])
 			}
@@ -243,6 +257,16 @@ func (k *checker) group(t *table, element string, n dax.Node) {
 
 // column judges a reference to a column and tells whether it is refused.
 func (k *checker) column(tableName, name string, n dax.Node) bool {
+	use := columnUse{tableName, name, varies(n)}
+	refused, known := k.columns[use]
+	if !known {
+		refused = k.judge(tableName, name, n)
+		k.columns[use] = refused
+	}
+	return refused
+}
+
+func (k *checker) judge(tableName, name string, n dax.Node) bool {
 	if t := k.c.tables[knowledge.Fold(tableName)]; t != nil {
 		tableName = t.Name
 		if col := t.columns[knowledge.Fold(name)]; col != nil {
@@ -256,7 +280,9 @@ func (k *checker) column(tableName, name string, n dax.Node) bool {
 				}
 			}
 		}
-		k.group(t, tableName+"["+name+"]", n)
+		if len(t.Items) > 0 {
+			k.group(t, tableName+"["+name+"]", n)
+		}
 	}
 	cause, covered := k.c.columnCause(tableName, name)
 	if covered {
@@ -307,6 +333,10 @@ func (k *checker) ref(n *dax.Ref) {
 // tableRef judges T[x]. Whatever the query defines under that name, the column of
 // the model is judged too.
 func (k *checker) tableRef(n *dax.Ref, bound []dax.Binding) {
+	if len(bound) == 1 && bound[0] == (dax.Binding{Kind: dax.BoundColumn, Table: n.Table, Name: n.Name}) {
+		k.column(n.Table, n.Name, n) // nothing else has this name
+		return
+	}
 	t := k.c.tables[knowledge.Fold(n.Table)]
 	settled := false // it is not a column of the model
 	for _, b := range bound {
@@ -386,7 +416,7 @@ func (k *checker) call(n *dax.Call) {
 	if b.Builtin != nil {
 		switch {
 		case harmless(b.Builtin.Reads):
-		case b.Builtin.Reads == dax.ReadsDateColumns && !k.c.coveredDates():
+		case b.Builtin.Reads == dax.ReadsDateColumns && !k.coveredDates():
 		default:
 			k.add(Reader, b.Builtin.Name, n)
 		}
@@ -397,6 +427,14 @@ func (k *checker) call(n *dax.Call) {
 }
 
 // coveredDates tells whether a column that may not be read may be a date.
+func (k *checker) coveredDates() bool {
+	if k.dates == nil {
+		covered := k.c.coveredDates()
+		k.dates = &covered
+	}
+	return *k.dates
+}
+
 func (c *Coverage) coveredDates() bool {
 	for _, t := range c.tables {
 		for _, col := range t.columns {
