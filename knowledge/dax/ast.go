@@ -46,6 +46,7 @@ type (
 
 	// An OrderTerm is one term of ORDER BY.
 	OrderTerm struct {
+		Span
 		Expr       Expr
 		Descending bool
 	}
@@ -94,6 +95,7 @@ type VisualShape struct {
 
 // An Axis of a visual shape.
 type Axis struct {
+	Span
 	Name    string
 	Groups  []AxisGroup
 	OrderBy []OrderTerm
@@ -101,6 +103,7 @@ type Axis struct {
 
 // An AxisGroup is one GROUP of an axis, with its TOTAL column where it has one.
 type AxisGroup struct {
+	Span
 	Columns []Expr
 	Total   Expr
 }

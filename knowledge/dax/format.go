@@ -2,6 +2,7 @@ package dax
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -133,7 +134,11 @@ func (p *printer) definition(d *Definition) {
 	case DefineTable, DefineMParameter:
 		p.write(QuoteTable(d.Name))
 	default:
-		p.write(d.Name)
+		if d.Kind == DefineFunction && !dotted(d.Name) {
+			p.write(quote(d.Name))
+		} else {
+			p.write(d.Name)
+		}
 	}
 	p.write(" =")
 	if d.Kind == DefineFunction {
@@ -162,6 +167,17 @@ func (p *printer) definition(d *Definition) {
 		p.shape(d.Shape)
 	}
 	p.indent--
+}
+
+// dotted tells whether the name of a function needs no quotes: words with single
+// dots between them.
+func dotted(name string) bool {
+	for part := range strings.SplitSeq(name, ".") {
+		if r, _ := utf8.DecodeRuneInString(part); part == "" || wordLength(part) != len(part) || r != '_' && !unicode.IsLetter(r) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *printer) param(param *Param) {

@@ -253,7 +253,7 @@ func TestProblems(t *testing.T) {
 		"1 /* a /* b */ */": "line 1, column 8: a comment starts inside a comment; readers of DAX disagree on where such a comment ends: remove the inner /* (and 1 more)",
 		"12abc":             "line 1, column 1: a number runs into a name: 12abc; put a blank or an operator between them, or quote the table name",
 		"[]":                "line 1, column 1: the name is empty; write the name of a table, column or measure",
-		`dt"31.3.2026"`:     `line 1, column 1: not a date: 31.3.2026; write dt"2026-03-31" or dt"2026-03-31T10:00:00"`,
+		`dt"31.3.2026"`:     `line 1, column 1: no such date: 31.3.2026; write dt"2026-03-31" or dt"2026-03-31T10:00:00"`,
 		"{}":                "line 1, column 2: unexpected }; expected at least one row between the braces",
 		"(1, 2) + 3":        "line 1, column 1: a row of several values where one is wanted; only IN and { … } take ( a, b )",
 		"a.b":               "line 1, column 1: a.b is not a name; put a table name with dots in '…', or call a function with (…)",

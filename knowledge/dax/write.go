@@ -1,10 +1,13 @@
 package dax
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // QuoteTable writes the name of a table in quotes. It is always safe to paste
@@ -28,7 +31,7 @@ func QuoteText(value string) string {
 	return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 }
 
-// Names and values for trees that are built instead of parsed. With [Format] they
+// Names and values for trees that are built instead of parsed. With [Write] they
 // make DAX out of names and values that may hold anything: each is written in
 // quotes and cannot end early.
 
@@ -50,29 +53,37 @@ func Fn(name string, args ...Expr) *Call { return &Call{Func: name, Args: args} 
 func Equal(x, y Expr) *Binary { return &Binary{Op: "=", X: x, Y: y} }
 
 // Value is the literal of a Go value: string, bool, int, int64, float64 or
-// [time.Time], or nil for BLANK(). It gives BLANK() for a number that DAX cannot
-// write; ok is false for other types.
+// [time.Time], or nil for BLANK(). ok is false for other types, and for values
+// that DAX has no literal for: a string with NUL or bytes that are not UTF-8, a
+// number that is infinite or none, a time outside the years 1 to 9999 or with
+// parts of a second. Dates have no zone: the clock of the time is written.
 func Value(v any) (x Expr, ok bool) {
 	switch v := v.(type) {
 	case nil:
 		return Fn("BLANK"), true
 	case string:
-		return &Text{Value: v}, true
+		return &Text{Value: v}, utf8.ValidString(v) && strings.IndexByte(v, 0) < 0
 	case bool:
 		return Fn(upper(strconv.FormatBool(v))), true
 	case int:
-		return number(strconv.Itoa(v)), true
+		return integer(int64(v)), true
 	case int64:
-		return number(strconv.FormatInt(v, 10)), true
+		return integer(v), true
 	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Fn("BLANK"), true
-		}
-		return number(strconv.FormatFloat(v, 'G', -1, 64)), true
+		return number(strconv.FormatFloat(v, 'G', -1, 64)), !math.IsNaN(v) && !math.IsInf(v, 0)
 	case time.Time:
-		return &Date{Value: v.Format("2006-01-02T15:04:05")}, true
+		return &Date{Value: v.Format("2006-01-02T15:04:05")}, 1 <= v.Year() && v.Year() <= 9999 && v.Nanosecond() == 0
 	}
 	return nil, false
+}
+
+// integer is the literal of a whole number. The smallest one is a difference, as
+// its digits alone are more than a whole number holds.
+func integer(v int64) Expr {
+	if v == math.MinInt64 {
+		return &Binary{Op: "-", X: integer(v + 1), Y: number("1")}
+	}
+	return number(strconv.FormatInt(v, 10))
 }
 
 func number(s string) Expr {
@@ -85,4 +96,19 @@ func number(s string) Expr {
 // NewQuery is a query of one table.
 func NewQuery(table Expr, order ...OrderTerm) *Query {
 	return &Query{Evaluates: []*Evaluate{{Table: table, OrderBy: order}}}
+}
+
+// Write is [Format] for queries that are built: it reads what it wrote, and gives
+// an error where that is no query or another one than q. So no name or value can
+// become code, whatever it holds and wherever in the tree it stands.
+func Write(q *Query) (string, error) {
+	text := Format(q)
+	again, err := ParseQuery(text)
+	if err != nil {
+		return "", fmt.Errorf("writing DAX: %w", err)
+	}
+	if outline(again) != outline(q) {
+		return "", errors.New("writing DAX: a name or value of the query reads as something else")
+	}
+	return text, nil
 }
