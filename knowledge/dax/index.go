@@ -20,6 +20,7 @@ type Index struct {
 	sources   []Source // every column, then every measure, of the model
 	byName    map[string][]int
 	folded    map[string]string // of names as the model spells them
+	twice     map[string]bool   // measures and functions that have a folded name together
 }
 
 // fold is [knowledge.Fold], without the work for names that are spelled as in the
@@ -33,7 +34,7 @@ func (ix *Index) fold(name string) string {
 
 type indexTable struct {
 	name     string
-	twice    bool // another table has the same folded name
+	twice    bool // another table has the same folded name, or two of its own columns and measures have
 	columns  map[string]int
 	measures map[string]int
 	row      *RowType
@@ -65,6 +66,7 @@ func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 		functions: map[string]*knowledge.Function{},
 		byName:    map[string][]int{},
 		folded:    map[string]string{},
+		twice:     map[string]bool{},
 	}
 	fold := func(name string) string {
 		folded, ok := ix.folded[name]
@@ -103,6 +105,12 @@ func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 			it.measures[folded] = id
 			if _, known := ix.measures[folded]; !known {
 				ix.measures[folded] = id
+			} else {
+				ix.twice["["+folded] = true
+			}
+			if _, known := it.columns[folded]; known {
+				ix.twice["["+folded] = true
+				it.twice = true
 			}
 			ix.sources = append(ix.sources, Source{Measure: true, Table: t.Name, Name: measure.Name})
 		}
@@ -112,7 +120,9 @@ func newIndex(m *knowledge.Model, namesOnly bool) *Index {
 		it.row.seal()
 	}
 	for i := range m.Functions {
-		ix.functions[fold(m.Functions[i].Name)] = &m.Functions[i]
+		key := fold(m.Functions[i].Name)
+		ix.twice[key] = ix.functions[key] != nil
+		ix.functions[key] = &m.Functions[i]
 	}
 	if namesOnly {
 		ix.bodies = make(map[string]*modelBody, len(ix.functions))

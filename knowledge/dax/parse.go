@@ -175,7 +175,7 @@ func (p *parser) query() *Query {
 		if p.i == before {
 			p.unexpected("MEASURE, COLUMN, TABLE, VAR, FUNCTION or MPARAMETER after DEFINE")
 			p.recover()
-		} else if t := p.tok(); t.kind != tokEnd && !t.word("EVALUATE") {
+		} else if t := p.tok(); t.kind != tokEnd && !t.word("EVALUATE") && !t.word("DEFINE") {
 			p.unexpected("another definition or EVALUATE")
 			p.recover()
 		}

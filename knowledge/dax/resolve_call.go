@@ -37,6 +37,9 @@ func (r *resolver) call(c *Call, e env) value {
 			callable = append(callable, query.Definition)
 		}
 		if model != nil {
+			if r.ix.twice[key] {
+				r.ambiguous(c, model.Name)
+			}
 			body := r.modelFunction(key, model)
 			o = o.with(body.from)
 			if body.def != nil {

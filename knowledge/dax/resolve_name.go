@@ -71,10 +71,16 @@ func (r *resolver) bindTable(n *Name, t *indexTable) {
 	r.useTable(n, t)
 }
 
+// ambiguous reports a name that stands for two things of the model when names are
+// compared as DAX does: nobody can tell which one a text means.
+func (r *resolver) ambiguous(n Node, name string) {
+	r.unknown(n, "the model has two things that "+shorten(name)+" may mean: names that differ in letter case or width alone, or a column and a measure of one table", "rename one of them in the model")
+}
+
 func (r *resolver) useTable(n Node, t *indexTable) {
 	r.res.Tables = append(r.res.Tables, TableUse{Table: t.name, Node: n})
 	if t.twice {
-		r.unknown(n, "two tables or columns of the model have the name "+shorten(t.name)+" but for letter case or width", "")
+		r.ambiguous(n, t.name)
 	}
 }
 
@@ -152,7 +158,7 @@ func (r *resolver) ref(x *Ref, e env) value {
 			if id, ok := t.columns[name]; ok {
 				add(BoundColumn, r.ix.sources[id].Table, r.ix.sources[id].Name, r.ix.origin(id))
 				if t.twice {
-					r.unknown(x, "two tables or columns of the model have this name but for letter case or width", "")
+					r.ambiguous(x, t.name)
 				}
 			}
 		}
@@ -167,7 +173,7 @@ func (r *resolver) ref(x *Ref, e env) value {
 			}
 		}
 		if len(found) == 0 && (r.ix.tables[table] != nil || r.tables[table] != nil) {
-			r.measure(x.Name, name, add)
+			r.measure(x, name, add)
 		}
 		for _, t := range opens {
 			add(BoundOpen, t, x.Name, origins{})
@@ -193,7 +199,7 @@ func (r *resolver) ref(x *Ref, e env) value {
 			}
 		}
 		if !certain || open {
-			r.measure(x.Name, name, add)
+			r.measure(x, name, add)
 			if e.home != nil {
 				if id, ok := e.home.columns[name]; ok {
 					add(BoundColumn, r.ix.sources[id].Table, r.ix.sources[id].Name, r.ix.origin(id))
@@ -238,15 +244,18 @@ func (r *resolver) plainColumn(x *Ref, table, name string) *plainColumn {
 
 // measure adds the measures with a name: the query's before the model's, which it
 // replaces.
-func (r *resolver) measure(written, folded string, add func(BindingKind, string, string, origins)) {
+func (r *resolver) measure(x *Ref, folded string, add func(BindingKind, string, string, origins)) {
 	if d := r.measures[folded]; d != nil {
 		add(BoundQueryMeasure, d.Table, d.Name, r.def(d).scalar())
-		if d.Name == written {
+		if d.Name == x.Name {
 			return
 		}
 	}
 	if id, ok := r.ix.measures[folded]; ok {
 		s := r.ix.sources[id]
+		if r.ix.twice["["+folded] {
+			r.ambiguous(x, s.Name)
+		}
 		add(BoundMeasure, s.Table, s.Name, r.ix.origin(id))
 	}
 }

@@ -261,3 +261,38 @@ func define(t *testing.T, text string) []dax.Definition {
 	}
 	return q.Definitions
 }
+
+// Two things of the model whose names are the same to DAX are refused where they
+// are used, and nowhere else. PII-21
+func TestNamesThatCollide(t *testing.T) {
+	m := &knowledge.Model{Tables: []knowledge.Table{
+		{Name: "Sales", Columns: []knowledge.Column{{Name: "Amount"}}, Measures: []knowledge.Measure{{Name: "Total", Expression: "1"}, {Name: "Fine", Expression: "1"}}},
+		{Name: "sales", Columns: []knowledge.Column{{Name: "Other"}}},
+		{Name: "Columns", Columns: []knowledge.Column{{Name: "Key"}, {Name: "ＫＥＹ"}}},
+		{Name: "Mixed", Columns: []knowledge.Column{{Name: "x"}, {Name: "y"}}, Measures: []knowledge.Measure{{Name: "TOTAL", Expression: "2"}, {Name: "X", Expression: "3"}}},
+		{Name: "Free", Columns: []knowledge.Column{{Name: "x"}}},
+	}, Functions: []knowledge.Function{{Name: "F", Expression: "() => 1"}, {Name: "f", Expression: "() => 2"}}}
+	for query, refused := range map[string]bool{
+		"EVALUATE Sales":                                      true,
+		"EVALUATE VALUES(Sales[Amount])":                      true,
+		"EVALUATE VALUES(SALES[Other])":                       true,
+		"EVALUATE VALUES(Columns[key])":                       true,
+		"EVALUATE Columns":                                    true,
+		"EVALUATE { [total] }":                                true,
+		"EVALUATE { Mixed[Total] }":                           true,
+		"EVALUATE { F() }":                                    true,
+		"EVALUATE { [x] }":                                    true,
+		"EVALUATE VALUES(Mixed[X])":                           true,
+		"EVALUATE { [Fine] }":                                 false,
+		"EVALUATE VALUES(Free[X])":                            false,
+		"DEFINE MEASURE Free[Total] = 1 EVALUATE { [Total] }": false, // the query's own
+	} {
+		q, err := dax.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dax.Resolve(q, m); (err != nil) != refused || err != nil && !strings.Contains(err.Error(), "the model has two things") {
+			t.Errorf("%s: got %v", query, err)
+		}
+	}
+}
