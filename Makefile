@@ -2,6 +2,7 @@
 # make test       install what the tests need and run everything
 # make check      the quick part of it: format, vet, imports, types
 # make generate   the Go of the queries, the API's document and the types of the SPA
+# make fuzz       every fuzz target for some seconds; ARGS="10m Parse" for longer
 # make bench      the measurements
 #
 # ARGS goes to what is run: make demo ARGS="--listen 127.0.0.1:9000"
@@ -9,7 +10,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench generate setup setup-test gofmt
+.PHONY: build demo test check fuzz bench generate setup setup-test gofmt
 
 ARGS ?=
 
@@ -47,6 +48,7 @@ demo: setup
 test: setup-test
 	@$(MAKE) --no-print-directory check
 	go run ./scripts/withpostgres go test -race $(packages)
+	scripts/fuzz
 	cd ui && npm run --silent test
 	go test -timeout 15m ./server/e2e
 
@@ -59,6 +61,9 @@ check: build gofmt
 gofmt:
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
 	if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
+
+fuzz:
+	scripts/fuzz $(ARGS)
 
 bench: setup-test
 	@$(MAKE) --no-print-directory build

@@ -38,8 +38,15 @@ func (p *printer) write(s string) {
 	}
 }
 
+// maxIndent is how deep lines are indented: what is nested deeper starts there
+// too, so that no text grows with the square of its depth.
+const maxIndent = 30
+
+// margin is the column at which lines start.
+func (p *printer) margin() int { return 4 * min(p.indent, maxIndent) }
+
 func (p *printer) line() {
-	p.write("\n" + strings.Repeat("    ", p.indent))
+	p.write("\n" + strings.Repeat(" ", p.margin()))
 }
 
 // fits tells whether n stays on this line.
@@ -349,7 +356,7 @@ func (p *printer) binary(b *Binary, level int) {
 }
 
 func (p *printer) vars(v *Vars) {
-	if p.column > p.indent*4 {
+	if p.column > p.margin() {
 		p.indent++
 		defer func() { p.indent-- }()
 		p.line()
@@ -447,7 +454,16 @@ func (p *printer) width(n Node) int {
 	case *Unary:
 		w = 4 + p.width(n.X)
 	case *Binary:
-		w = p.width(n.X) + p.width(n.Y) + len(n.Op) + 2
+		var left Expr = n
+		for w <= formatWidth {
+			b, ok := left.(*Binary)
+			if !ok {
+				w += p.width(left)
+				break
+			}
+			w += p.width(b.Y) + len(b.Op) + 2
+			left = b.X
+		}
 	case *Vars:
 		w = formatWidth + 1
 	}

@@ -2,6 +2,7 @@ package dax_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -384,36 +385,62 @@ func TestRefusedQueries(t *testing.T) {
 	}
 }
 
+// No text makes the parsers, the formatter or the errors hang or grow.
 func TestHostileTexts(t *testing.T) {
 	const n = 60_000
+	const mebi = 1 << 20
 	for name, text := range map[string]string{
-		"parentheses": strings.Repeat("(", n),
-		"calls":       strings.Repeat("F(", n),
-		"braces":      strings.Repeat("{", n),
-		"signs":       strings.Repeat("- ", n) + "1",
-		"NOTs":        strings.Repeat("NOT ", n) + "1",
-		"variables":   strings.Repeat("VAR a = ", n),
-		"commas":      "F(" + strings.Repeat(",", n) + ")",
-		"sum":         "1" + strings.Repeat("+1", n/2),
-		"ands":        "1" + strings.Repeat("&&1", n/2),
-		"quotes":      strings.Repeat("'", n+1),
-		"comments":    strings.Repeat("/*", n),
-		"dots":        strings.Repeat("a.", n),
-		"zero width":  strings.Repeat("\u200b", n),
-		"words":       strings.Repeat("a ", n),
-		"evaluates":   strings.Repeat("EVALUATE ", n),
-		"closings":    strings.Repeat(")", n),
+		"parentheses":         strings.Repeat("(", n),
+		"calls":               strings.Repeat("F(", n),
+		"braces":              strings.Repeat("{", n),
+		"signs":               strings.Repeat("- ", n) + "1",
+		"NOTs":                strings.Repeat("NOT ", n) + "1",
+		"variables":           strings.Repeat("VAR a = ", n),
+		"commas":              "F(" + strings.Repeat(",", n) + ")",
+		"sum":                 "1" + strings.Repeat("+1", n/2),
+		"ands":                "1" + strings.Repeat("&&1", n/2),
+		"comments":            strings.Repeat("/*", n),
+		"dots":                strings.Repeat("a.", n),
+		"zero width":          strings.Repeat("\u200b", n),
+		"words":               strings.Repeat("a ", n),
+		"evaluates":           strings.Repeat("EVALUATE ", n),
+		"measures":            strings.Repeat("MEASURE ", n),
+		"closings":            strings.Repeat(")", n),
+		"wide and deep":       strings.Repeat("F(", 900) + strings.Repeat("1,", n) + "1" + strings.Repeat(")", 900),
+		"1 MiB of operators":  strings.Repeat("+*&&", mebi/4),
+		"1 MiB of a sum":      strings.Repeat("1+", mebi/2),
+		"1 MiB of quotes":     strings.Repeat("'", mebi+1),
+		"1 MiB of a text":     "\"" + strings.Repeat("\"\"", mebi/2),
+		"1 MiB of a name":     strings.Repeat("a", mebi),
+		"1 MiB of a number":   strings.Repeat("1", mebi),
+		"1 MiB of lines":      strings.Repeat("\n", mebi) + ")",
+		"1 MiB of a comment":  "/*" + strings.Repeat("*", mebi),
+		"1 MiB of bad UTF-8":  strings.Repeat("\xff", mebi),
+		"1 MiB of bad signs":  strings.Repeat("$ ", mebi/2),
+		"1 MiB of docs":       strings.Repeat("///\n", mebi/4),
+		"1 MiB of parameters": strings.Repeat("@", mebi),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := dax.ParseQuery("EVALUATE " + text); err != nil {
+			check := func(err error) {
 				var errs *dax.Errors
+				if err == nil {
+					return
+				}
 				if !errors.As(err, &errs) {
 					t.Fatal(err)
 				}
-				errs.Render()
+				if shown := errs.Render(); len(errs.List) > 50 || len(shown) > 50_000 {
+					t.Errorf("%d errors in %d bytes", len(errs.List), len(shown))
+				}
 			}
-			if x, err := dax.ParseExpr(text); err == nil {
-				dax.Format(x)
+			_, err := dax.ParseQuery("EVALUATE " + text)
+			check(err)
+			x, err := dax.ParseExpr(text)
+			check(err)
+			if err == nil {
+				if formatted := dax.Format(x); len(formatted) > 200*len(text) {
+					t.Errorf("formatting makes %d bytes of %d", len(formatted), len(text))
+				}
 				dax.Walk(x, func(dax.Node) bool { return true })
 			}
 		})
@@ -421,5 +448,34 @@ func TestHostileTexts(t *testing.T) {
 	deep := strings.Repeat("(", 400) + "1" + strings.Repeat(")", 400)
 	if _, err := dax.ParseExpr(deep); err != nil {
 		t.Errorf("400 levels: %v", err)
+	}
+}
+
+// Twice the text takes about twice the memory.
+func TestMemoryGrowsWithTheText(t *testing.T) {
+	allocated := func(text string) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		x, err := dax.ParseExpr(text)
+		if err == nil {
+			dax.Format(x)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for name, text := range map[string]func(n int) string{
+		"sum":   func(n int) string { return "1" + strings.Repeat("+1", n) },
+		"mixed": func(n int) string { return "1" + strings.Repeat("+1*2", n/2) },
+		"arguments": func(n int) string {
+			return strings.Repeat("F(", 500) + strings.Repeat("[a],", n) + "1" + strings.Repeat(")", 500)
+		},
+		"variables": func(n int) string { return strings.Repeat("VAR a = 1 ", n/4) + "RETURN a" },
+		"errors":    func(n int) string { return strings.Repeat("1 2, $ ", n/4) },
+		"comments":  func(n int) string { return strings.Repeat("/* x */ -- y\n", n) + "1" },
+	} {
+		small, large := allocated(text(10_000)), allocated(text(20_000))
+		if large > 3*small+1<<20 {
+			t.Errorf("%s: %d bytes for a text, %d for one of twice the length", name, small, large)
+		}
 	}
 }

@@ -113,6 +113,10 @@ func visible(line string) string {
 // DAX at all, and nobody reads on.
 const maxProblems = 50
 
+// maxCounted is how many more are counted before the rest of the text is left
+// unread.
+const maxCounted = 1000
+
 // problems collects what is wrong with one text.
 type problems struct {
 	text string

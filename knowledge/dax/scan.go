@@ -134,6 +134,9 @@ func scan(text string, probs *problems) (tokens []token, docs map[int]string) {
 			probs.add(s.pos, s.pos.Offset, fmt.Sprintf("the text has more than %d words and signs", maxTokens), "shorten it")
 			break
 		}
+		if probs.more >= maxCounted {
+			break // the rest is no better
+		}
 		s.next()
 	}
 	s.tokens = append(s.tokens, token{kind: tokEnd, from: s.pos, to: s.pos.Offset})
