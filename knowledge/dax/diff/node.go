@@ -61,14 +61,15 @@ const (
 	opCalculate op = "CALCULATE" // kids[0] under the filters that are the others
 	opWhere     op = "where"     // a condition as a filter of CALCULATE
 	opAll       op = "ALL"       // as a filter of CALCULATE: no filters on kids[0], or none at all
-	opFilter    op = "FILTER"    // the rows of kids[0] for which the others hold
+	opJoin      op = "USERELATIONSHIP"
+	opFilter    op = "FILTER" // the rows of kids[0] for which the others hold
 )
 
 // unordered tells from which kid on the order does not matter; ok is false where
 // it does.
 func (o op) unordered() (from int, ok bool) {
 	switch o {
-	case opAnd, opOr, opEqual, opStrict, opUnlike, opSum, opTimes, opLeast, opMost:
+	case opAnd, opOr, opEqual, opStrict, opUnlike, opSum, opTimes, opLeast, opMost, opJoin:
 		return 0, true
 	case opIn, opCalculate, opFilter:
 		return 1, true
@@ -146,7 +147,7 @@ func once(kids []*node) []*node {
 	seen := make(map[[16]byte]bool, len(kids))
 	out := make([]*node, 0, len(kids))
 	for _, k := range kids {
-		if !seen[k.digest] {
+		if !seen[k.digest] || k.volatile {
 			seen[k.digest] = true
 			out = append(out, k)
 		}

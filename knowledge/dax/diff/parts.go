@@ -62,7 +62,7 @@ func filters(n *node) string {
 		return "clears all filters"
 	case n.op == opAll:
 		return "clears the filters on " + n.kids[0].text()
-	case n.is("USERELATIONSHIP"):
+	case n.op == opJoin:
 		return "follows another relationship: " + n.text()
 	case n.is("CROSSFILTER"):
 		return "changes how a relationship filters: " + n.text()
@@ -74,7 +74,7 @@ func filters(n *node) string {
 
 // sameColumns tells whether two filters of one sort are on the same columns.
 func sameColumns(a, b *node) bool {
-	if (a.op == opAll) != (b.op == opAll) || a.is("USERELATIONSHIP") != b.is("USERELATIONSHIP") {
+	if (a.op == opAll) != (b.op == opAll) || (a.op == opJoin) != (b.op == opJoin) {
 		return false
 	}
 	inA, inB := map[refKey]bool{}, map[refKey]bool{}

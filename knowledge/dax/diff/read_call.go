@@ -81,7 +81,7 @@ func (r *reader) call(x *dax.Call, c context) *node {
 		knowledge.Fold(kids[1].home) == kids[0].name {
 		return newNode(opCall, plain, x, kids[1])
 	}
-	if (f.Name == "MIN" || f.Name == "MAX") && len(kids) == 2 {
+	if (f.Name == "MIN" || f.Name == "MAX" || f.Name == "USERELATIONSHIP") && len(kids) == 2 {
 		return newNode(op(f.Name), "", x, kids...)
 	}
 	n := newNode(opCall, f.Name, x, kids...)
@@ -196,7 +196,7 @@ func (r *reader) filterArgument(a dax.Expr, c context) []*node {
 			}
 			return out
 		case "KEEPFILTERS":
-			if len(x.Args) == 1 {
+			if len(x.Args) == 1 && short(x.Args[0]) {
 				var out []*node
 				for _, n := range r.filterArgument(x.Args[0], c) {
 					k := newNode(opCall, "KEEPFILTERS", x, n)
@@ -220,6 +220,21 @@ func (r *reader) filterArgument(a dax.Expr, c context) []*node {
 		return where(r.expr(x, c.inner()))
 	}
 	return []*node{r.expr(a, c)}
+}
+
+// short tells whether a filter can be a condition or its long form. In KEEPFILTERS
+// another one is a table, ALL too.
+func short(a dax.Expr) bool {
+	switch x := a.(type) {
+	case *dax.Paren:
+		return short(x.X)
+	case *dax.Unary, *dax.Binary:
+		return true
+	case *dax.Call:
+		f, ok := dax.LookupFunction(x.Func)
+		return ok && (f.Kind == dax.ScalarFunction || f.Name == "FILTER")
+	}
+	return false
 }
 
 // asWhere turns FILTER ( ALL ( T[c] ), T[c] = 1 ) into the condition T[c] = 1,
