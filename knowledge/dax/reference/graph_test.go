@@ -109,6 +109,13 @@ func report(m *knowledge.Model) string {
 			fmt.Fprintf(&b, "    is needed by %s\n", list(up))
 		}
 	}
+	unresolved := func(e reference.Element) {
+		if refs := g.References(e); refs != nil {
+			for _, u := range refs.Unresolved {
+				fmt.Fprintf(&b, "unresolved %s in %s: %s\n", u.Text, e, u.Problem)
+			}
+		}
+	}
 	for _, t := range m.Tables {
 		say(reference.Element{Kind: reference.Table, Table: t.Name})
 		for _, c := range t.Columns {
@@ -131,6 +138,11 @@ func report(m *knowledge.Model) string {
 	}
 	for _, c := range g.Cycles() {
 		fmt.Fprintf(&b, "cycle %s\n", strings.Join(names(c), " → "))
+	}
+	for _, t := range m.Tables {
+		for _, measure := range t.Measures {
+			unresolved(reference.Element{Kind: reference.Measure, Table: t.Name, Name: measure.Name})
+		}
 	}
 	for _, e := range g.Invalid() {
 		fmt.Fprintf(&b, "invalid %s\n", e)
