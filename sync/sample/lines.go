@@ -241,7 +241,7 @@ func boardFigures(f *filler) {
 			f.text("Country", country)
 			f.cents("Net", net)
 			f.cents("Cost", net*f.between(48, 54)/100)
-			f.int("Orders", net/13_500)
+			f.int("Orders placed", net/13_500)
 			f.int("Staff", 20+6*(4-i))
 		}
 	}
