@@ -89,7 +89,7 @@ func (s *stream) end() {
 // odataEach answers a list as Power BI does, as it comes.
 func (t *Tenant) odataEach(w http.ResponseWriter, r *http.Request, of string, list iter.Seq[object]) {
 	s := t.stream(w)
-	s.open(object{"@odata.context": t.base(r) + PowerBIPath + "/v1.0/myorg/$metadata#" + of})
+	s.open(object{"@odata.context": t.base(r) + root + "/$metadata#" + of})
 	s.raw(`"value":`)
 	array(s, list, func(o object) { s.value(o) })
 	s.raw("}")
