@@ -4,13 +4,14 @@
 # make generate   the Go of the queries, the API's document and the types of the SPA
 # make fuzz       every fuzz target for some seconds; ARGS="10m Parse" for longer
 # make bench      the measurements
+# make test-live  the reading tests of Microsoft's APIs, on a tenant that the environment names (CONTRIBUTING.md)
 #
 # ARGS goes to what is run: make demo ARGS="--listen 127.0.0.1:9000"
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo test check fuzz bench generate setup setup-test gofmt
+.PHONY: build demo test test-live check fuzz bench generate setup setup-test gofmt
 
 ARGS ?=
 
@@ -51,6 +52,9 @@ test: setup-test
 	scripts/fuzz
 	cd ui && npm run --silent test
 	go test -timeout 15m ./server/e2e
+
+test-live:
+	PBMB_LIVE=1 go test -count=1 -v ./sync/contract
 
 check: build gofmt
 	go vet ./...
