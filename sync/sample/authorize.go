@@ -235,6 +235,27 @@ small { color: #595959; display: block; overflow-wrap: anywhere }
 </main>
 {{- end -}}
 
+{{- define "device" -}}
+{{template "head"}}
+<main>
+<h1>Sign in a device</h1>
+<p>This page stands in for Microsoft's. Enter the code that the device shows, and pick a sample person.</p>
+<form method="post">
+<p><label>Code <input name="code" value="{{.Code}}" autocomplete="off" required></label></p>
+{{range .People}}<button name="person" value="{{.UPN}}">{{.Name}}<small>{{.UPN}} · {{.Title}}{{if .Disabled}} · disabled{{end}}{{if .Guest}} · guest{{end}}</small></button>
+{{end}}<button name="cancel" value="1">Decline</button>
+</form>
+</main>
+{{- end -}}
+
+{{- define "done" -}}
+{{template "head"}}
+<main>
+<h1>Done</h1>
+<p>You may close this page and go back to the device.</p>
+</main>
+{{- end -}}
+
 {{- define "accounts" -}}
 {{template "head"}}
 <main>

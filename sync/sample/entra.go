@@ -41,6 +41,9 @@ func (t *Tenant) mountEntra(mux *http.ServeMux) {
 	handle("GET /oauth2/v2.0/authorize", t.authorize)
 	handle("POST /oauth2/v2.0/authorize", t.authorize)
 	handle("POST /oauth2/v2.0/token", t.token)
+	handle("POST /oauth2/v2.0/devicecode", t.deviceCode)
+	handle("GET /oauth2/deviceauth", t.deviceAuth)
+	handle("POST /oauth2/deviceauth", t.deviceAuth)
 	handle("GET /oauth2/v2.0/logout", t.logout)
 }
 

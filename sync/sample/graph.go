@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -14,8 +15,10 @@ import (
 const memberGroupsLimit = 11_000
 
 func (t *Tenant) mountGraph(mux *http.ServeMux) {
-	handle := func(method, path string, h func(http.ResponseWriter, *http.Request, *person)) {
+	handle := func(method, path string, h func(http.ResponseWriter, *http.Request, caller)) {
 		mux.HandleFunc(method+" "+GraphPath+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("request-id", uuid.NewString())
+			w.Header().Set("client-request-id", cmp.Or(r.Header.Get("client-request-id"), w.Header().Get("request-id")))
 			c, state := t.bearer(r, GraphAudience)
 			switch {
 			case state != tokenGood:
@@ -23,27 +26,40 @@ func (t *Tenant) mountGraph(mux *http.ServeMux) {
 					tokenMissing: "Access token is empty.", tokenInvalid: "Access token validation failure. Invalid audience.",
 					tokenExpired: "Lifetime validation failed, the token is expired.",
 				}
-				graphError(w, t.now(), http.StatusUnauthorized, "InvalidAuthenticationToken", messages[state])
+				graphError(w, r, t.now(), http.StatusUnauthorized, "InvalidAuthenticationToken", messages[state])
 			case c.person == nil:
-				graphError(w, t.now(), http.StatusBadRequest, "BadRequest", "/me request is only valid with delegated authentication flow.")
+				graphError(w, r, t.now(), http.StatusBadRequest, "BadRequest", "/me request is only valid with delegated authentication flow.")
 			case !c.may("User.Read", "openid"):
-				graphError(w, t.now(), http.StatusForbidden, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.")
+				graphError(w, r, t.now(), http.StatusForbidden, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.")
 			default:
-				h(w, r, c.person)
+				h(w, r, c)
 			}
 		})
 	}
 	handle("GET", "/v1.0/me", t.me)
+	handle("GET", "/v1.0/me/transitiveMemberOf", t.memberOfAll)
 	handle("GET", "/v1.0/me/transitiveMemberOf/microsoft.graph.group", t.memberOf)
 	handle("POST", "/v1.0/me/getMemberGroups", t.memberGroups)
+	handle("GET", "/v1.0/users/{user}", t.user)
+	handle("GET", "/v1.0/groups/{group}", t.group)
+	handle("GET", "/v1.0/groups/{group}/members", t.members)
 	handle("GET", "/oidc/userinfo", t.userInfo)
+	mux.HandleFunc(GraphPath+"/", func(w http.ResponseWriter, r *http.Request) {
+		notServed(func(w http.ResponseWriter, sentence string) {
+			graphError(w, r, t.now(), http.StatusNotFound, "NotServedBySampleTenant", sentence)
+		})(w, r)
+	})
 }
 
-func graphError(w http.ResponseWriter, now time.Time, status int, code, message string) {
-	request := uuid.NewString()
+// graphError answers as Graph does, with the ids of the request in the body too.
+func graphError(w http.ResponseWriter, r *http.Request, now time.Time, status int, code, message string) {
+	request := cmp.Or(w.Header().Get("request-id"), uuid.NewString())
 	writeJSON(w, status, object{"error": object{
 		"code": code, "message": message,
-		"innerError": object{"date": now.UTC().Format("2006-01-02T15:04:05"), "request-id": request, "client-request-id": request},
+		"innerError": object{
+			"date": now.UTC().Format("2006-01-02T15:04:05"), "request-id": request,
+			"client-request-id": cmp.Or(r.Header.Get("client-request-id"), request),
+		},
 	}})
 }
 
@@ -51,7 +67,8 @@ func (t *Tenant) context(r *http.Request, of string) string {
 	return t.base(r) + GraphPath + "/v1.0/$metadata#" + of
 }
 
-func (t *Tenant) me(w http.ResponseWriter, r *http.Request, p *person) {
+func (t *Tenant) me(w http.ResponseWriter, r *http.Request, c caller) {
+	p := c.person
 	given, family := p.names()
 	writeJSON(w, http.StatusOK, object{
 		"@odata.context": t.context(r, "users/$entity"),
@@ -61,7 +78,8 @@ func (t *Tenant) me(w http.ResponseWriter, r *http.Request, p *person) {
 	})
 }
 
-func (t *Tenant) userInfo(w http.ResponseWriter, r *http.Request, p *person) {
+func (t *Tenant) userInfo(w http.ResponseWriter, r *http.Request, c caller) {
+	p := c.person
 	given, family := p.names()
 	writeJSON(w, http.StatusOK, object{
 		"sub": pairwise(p, AppID), "name": p.name, "given_name": given, "family_name": family, "email": p.mail,
@@ -69,17 +87,29 @@ func (t *Tenant) userInfo(w http.ResponseWriter, r *http.Request, p *person) {
 }
 
 // memberOf lists the caller's groups, those through other groups too, in pages.
-func (t *Tenant) memberOf(w http.ResponseWriter, r *http.Request, p *person) {
+func (t *Tenant) memberOf(w http.ResponseWriter, r *http.Request, c caller) {
+	t.mu.RLock()
+	groups := t.groupsOf(c.person)
+	t.mu.RUnlock()
+	list := []object{}
+	for _, g := range groups {
+		list = append(list, groupObject(g))
+	}
+	t.paged(w, r, "groups", list)
+}
+
+// paged answers a page of a list, and where the next one is.
+func (t *Tenant) paged(w http.ResponseWriter, r *http.Request, of string, list []object) {
 	q := r.URL.Query()
 	if q.Has("$count") && r.Header.Get("ConsistencyLevel") != "eventual" {
-		graphError(w, t.now(), http.StatusBadRequest, "Request_UnsupportedQuery", "$count is not currently supported without ConsistencyLevel: eventual.")
+		graphError(w, r, t.now(), http.StatusBadRequest, "Request_UnsupportedQuery", "$count is not currently supported without ConsistencyLevel: eventual.")
 		return
 	}
 	size := 100
 	if text := q.Get("$top"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 999 {
-			graphError(w, t.now(), http.StatusBadRequest, "Request_UnsupportedQuery", "Invalid page size specified: '"+text+"'. Must be between 1 and 999 inclusive.")
+			graphError(w, r, t.now(), http.StatusBadRequest, "Request_UnsupportedQuery", "Invalid page size specified: '"+text+"'. Must be between 1 and 999 inclusive.")
 			return
 		}
 		size = n
@@ -88,26 +118,16 @@ func (t *Tenant) memberOf(w http.ResponseWriter, r *http.Request, p *person) {
 	if q.Get("$skiptoken") == "" {
 		from, err = 0, nil
 	}
-	t.mu.RLock()
-	groups := t.groupsOf(p)
-	t.mu.RUnlock()
-	if err != nil || from < 0 || from > len(groups) {
-		graphError(w, t.now(), http.StatusBadRequest, "Directory_ExpiredPageToken", "The specified page token value has expired and can no longer be included in your request.")
+	if err != nil || from < 0 || from > len(list) {
+		graphError(w, r, t.now(), http.StatusBadRequest, "Directory_ExpiredPageToken", "The specified page token value has expired and can no longer be included in your request.")
 		return
 	}
-	answer := object{"@odata.context": t.context(r, "groups")}
+	to := min(from+size, len(list))
+	answer := object{"@odata.context": t.context(r, of), "value": list[from:to]}
 	if q.Get("$count") == "true" {
-		answer["@odata.count"] = len(groups)
+		answer["@odata.count"] = len(list)
 	}
-	to := min(from+size, len(groups))
-	values := []object{}
-	for _, g := range groups[from:to] {
-		values = append(values, object{
-			"id": g.id, "displayName": g.name, "securityEnabled": true, "mailEnabled": false, "groupTypes": []string{},
-		})
-	}
-	answer["value"] = values
-	if to < len(groups) {
+	if to < len(list) {
 		next := url.Values{"$skiptoken": {strconv.Itoa(to)}}
 		for _, k := range []string{"$select", "$top", "$count"} {
 			if q.Has(k) {
@@ -119,19 +139,19 @@ func (t *Tenant) memberOf(w http.ResponseWriter, r *http.Request, p *person) {
 	writeJSON(w, http.StatusOK, answer)
 }
 
-func (t *Tenant) memberGroups(w http.ResponseWriter, r *http.Request, p *person) {
+func (t *Tenant) memberGroups(w http.ResponseWriter, r *http.Request, c caller) {
 	var body struct {
 		SecurityEnabledOnly *bool `json:"securityEnabledOnly"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&body); err != nil || body.SecurityEnabledOnly == nil {
-		graphError(w, t.now(), http.StatusBadRequest, "Request_BadRequest", "The parameter securityEnabledOnly is missing.")
+		graphError(w, r, t.now(), http.StatusBadRequest, "Request_BadRequest", "The parameter securityEnabledOnly is missing.")
 		return
 	}
 	t.mu.RLock()
-	groups := t.groupsOf(p)
+	groups := t.groupsOf(c.person)
 	t.mu.RUnlock()
 	if len(groups) > memberGroupsLimit {
-		graphError(w, t.now(), http.StatusBadRequest, "Directory_ResultSizeLimitExceeded", "The size of the result is more than the limit.")
+		graphError(w, r, t.now(), http.StatusBadRequest, "Directory_ResultSizeLimitExceeded", "The size of the result is more than the limit.")
 		return
 	}
 	ids := []string{}

@@ -8,6 +8,7 @@ import (
 // The permissions that an admin of the company has consented to for the app
 // registration, by resource.
 var consented = map[string][]string{
+	AppAudience:   {"access_as_user"},
 	GraphAudience: {"User.Read", "GroupMember.Read.All"},
 	PowerBIAudience: {
 		"App.Read.All", "Capacity.Read.All", "Dashboard.Read.All", "Dataset.Read.All", "Dataset.ReadWrite.All",

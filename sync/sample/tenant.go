@@ -19,15 +19,16 @@ import (
 // A Tenant is the company's side at Microsoft. Its methods may be called while
 // it serves.
 type Tenant struct {
-	cfg    Config
-	now    func() time.Time
-	log    *slog.Logger
-	keys   *keyRing
-	grants *grants
-	limits *limits
-	faults *faults
-	asked  *requestLog
-	did    activityLog
+	cfg     Config
+	now     func() time.Time
+	log     *slog.Logger
+	keys    *keyRing
+	grants  *grants
+	limits  *limits
+	faults  *faults
+	asked   *requestLog
+	did     activityLog
+	devices devices
 
 	embedder func() (*embedding.Embedder, error) // read when it is first asked for
 
@@ -57,7 +58,7 @@ func New(cfg Config) (*Tenant, error) {
 	t := &Tenant{
 		cfg: cfg, now: cfg.Now, log: cfg.Log,
 		faults: &faults{}, asked: &requestLog{}, scans: map[string]*scan{}, held: &held{},
-		embedder: sync.OnceValues(embedding.New), delay: cfg.PermissionDelay, refreshed: map[string]time.Time{},
+		embedder: sync.OnceValues(embedding.New), delay: cfg.PermissionDelay, devices: devices{list: map[string]*device{}}, refreshed: map[string]time.Time{},
 	}
 	if t.now == nil {
 		t.now = time.Now

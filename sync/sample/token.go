@@ -23,19 +23,28 @@ func (t *Tenant) token(w http.ResponseWriter, r *http.Request) {
 		entraErrorf(400, "invalid_request", 9002313, "Invalid request. Request is malformed or invalid.").write(w, t.now())
 		return
 	}
-	client, problem := clientOf(r)
+	kind := r.PostForm.Get("grant_type")
+	var client string
+	var problem *entraError
+	if kind != deviceGrant { // which is that of public clients
+		client, problem = clientOf(r)
+	}
 	if problem != nil {
 		problem.write(w, t.now())
 		return
 	}
 	var answer object
-	switch kind := r.PostForm.Get("grant_type"); kind {
+	switch kind {
 	case "authorization_code":
 		answer, problem = t.redeemCode(r, client)
 	case "refresh_token":
 		answer, problem = t.redeemRefresh(r, client)
 	case "client_credentials":
 		answer, problem = t.appToken(r, client)
+	case deviceGrant:
+		answer, problem = t.redeemDevice(r)
+	case behalfGrant:
+		answer, problem = t.onBehalf(r, client)
 	case "":
 		problem = entraErrorf(400, "invalid_request", 900144, "The request body must contain the following parameter: 'grant_type'.")
 	default:
