@@ -32,10 +32,8 @@ func (s *site) scan(workspace string) scanAnswer {
 	return got
 }
 
-// The inputs of a change, by path, that its declaration's test makes; each is
-// asked of a tenant of its own, and must show where it says.
-//
-// SAMPLE-07
+// SAMPLE-07: every change that is declared is made, and shows where it must: in
+// scans, in lists, in answers to queries.
 func TestEveryChangeShows(t *testing.T) {
 	c := newClock()
 	s := newSite(t, sample.Config{Now: c.now, Unlimited: true})
@@ -88,9 +86,6 @@ func TestEveryChangeShows(t *testing.T) {
 		if d := set("Sales"); hasColumn(d, "Customer", "Region") || !hasColumn(d, "Customer", "Area") {
 			t.Error("the column kept its name")
 		}
-		if n := number(`COUNTROWS ( VALUES ( Customer[Area] ) )`); n < 3 {
-			t.Errorf("%v values under the new name", n)
-		}
 	})
 	step("columns/rename", map[string]any{"dataset": "Sales", "table": "Customer", "column": "Area", "to": "Land"}, func() {
 		if n := number(`COUNTROWS ( VALUES ( Customer[Land] ) )`); n < 3 {
@@ -109,7 +104,6 @@ func TestEveryChangeShows(t *testing.T) {
 		if hasColumn(set("Sales"), "Customer", "Phone") {
 			t.Error("the column is still there")
 		}
-		refused("viewer", sales, "EVALUATE VALUES ( Customer[Phone] )", "Phone")
 	})
 	step("tables/remove", map[string]any{"dataset": "Sales", "table": "Promotion"}, func() {
 		if table(set("Sales"), "Promotion") {
@@ -118,6 +112,7 @@ func TestEveryChangeShows(t *testing.T) {
 		if got := number("[Net sales]"); got != want {
 			t.Errorf("net sales are %v, were %v", got, want)
 		}
+		refused("viewer", sales, "EVALUATE VALUES ( Customer[Phone] )", "Phone")
 	})
 	step("columns/expression", map[string]any{"dataset": "Sales", "table": "Customer", "column": "Initial", "expression": `"Z"`}, func() {
 		if n := number(`COUNTROWS ( VALUES ( Customer[Initial] ) )`); n != 1 {
