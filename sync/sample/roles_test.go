@@ -163,12 +163,12 @@ func TestRolesOfRegionalSales(t *testing.T) {
 // RLS-06: a row is seen where its rule is TRUE, and nowhere else.
 func TestOnlyTrueShowsARow(t *testing.T) {
 	for rule, want := range map[string]string{
-		`[Region] = "West"`:                                       "West",
-		`IF ( [Region] = "West", FALSE (), TRUE () )`:             "Central Coast East Nordic North South",
-		`IF ( [Region] = "West", TRUE () )`:                       "West", // BLANK elsewhere
-		`FALSE ()`:                                                "",
-		`BLANK ()`:                                                "",
-		`IF ( [Region] = "West", 1, 0 )`:                          "West",
+		`[Region] = "West"`:                           "West",
+		`IF ( [Region] = "West", FALSE (), TRUE () )`: "Central Coast East Nordic North South",
+		`IF ( [Region] = "West", TRUE () )`:           "West", // BLANK elsewhere
+		`FALSE ()`:                                    "",
+		`BLANK ()`:                                    "",
+		`IF ( [Region] = "West", 1, 0 )`:              "West",
 		`[Country] IN { "France" } && NOT ( [Region] = "North" )`: "South",
 	} {
 		e := engineOf(t, "commercial/regional-sales", func(m *knowledge.Model) {
