@@ -1,243 +1,66 @@
 package e2e_test
 
 import (
-	"bytes"
-	"context"
 	"flag"
 	"fmt"
-	"io"
-	"log"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 )
 
 var figures = flag.String("figures", "", "measure, and write the figures to this file")
 
-// echoEnv makes the test's binary a bare mcp-go echo server at the address that
-// it holds, so that each server that is measured is a process of its own.
-const echoEnv = "PBMB_BENCH_ECHO"
-
-func serveBareEcho(address string) {
-	s := server.NewMCPServer("echo", "1", server.WithToolCapabilities(false))
-	s.AddTool(mcp.NewTool("echo", mcp.WithDescription("Echo"), mcp.WithString("message", mcp.Required())),
-		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return mcp.NewToolResultText(r.GetString("message", "")), nil
-		})
-	h := server.NewStreamableHTTPServer(s, server.WithStateLess(true), server.WithDisableStreaming(true))
-	log.Fatal(http.ListenAndServe(address, h))
+// A section is what one part of docs/bench.md tells.
+type section struct {
+	text   strings.Builder
+	missed []string // sentences on figures that do not reach what they must
 }
 
-// A target is a server and the call that is made of it.
-type target struct {
-	name, url, token, body string
-	contains               string // of every answer
+func (s *section) printf(format string, args ...any) { fmt.Fprintf(&s.text, format, args...) }
+
+func (s *section) miss(format string, args ...any) {
+	s.missed = append(s.missed, fmt.Sprintf(format, args...))
 }
 
-func echoCall(url string) target {
-	return target{
-		url: url, contains: "hello",
-		body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`,
-	}
+// sections are measured in this order. Each is in a file of its own.
+var sections = []struct {
+	row, title string
+	measure    func(*testing.T) section
+}{
+	{"PERF-01", "a guarded tool call", guardFigures},
+	{"PERF-02", "the analysis of personal data", piiFigures},
+	{"PERF-09", "grouped sums beside PostgreSQL", sumFigures},
+	{"SAMPLE-04", "the sample tenant's start", sampleFigures},
+	{"DAX", "reading the language", parseFigures},
+	{"OPS-03", "the demo's start", demoFigures},
 }
 
-// A figure is what one target reached.
-type figure struct {
-	perSecond float64
-	p50, p99  time.Duration
-}
-
-const (
-	benchCallers = 16
-	benchTime    = 4 * time.Second
-)
-
-// measure makes calls from [benchCallers] connections at once.
-func measure(t *testing.T, to target, d time.Duration) figure {
-	t.Helper()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: benchCallers, MaxConnsPerHost: benchCallers}}
-	defer client.CloseIdleConnections()
-	var failed atomic.Pointer[string]
-	one := func() {
-		r, err := http.NewRequest(http.MethodPost, to.url, strings.NewReader(to.body))
-		if err != nil {
-			panic(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		r.Header.Set("MCP-Protocol-Version", "2025-06-18")
-		if to.token != "" {
-			r.Header.Set("Authorization", "Bearer "+to.token)
-		}
-		resp, err := client.Do(r)
-		if err != nil {
-			failed.CompareAndSwap(nil, new(err.Error()))
-			return
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(to.contains)) {
-			failed.CompareAndSwap(nil, new(fmt.Sprintf("%d %.300s %v", resp.StatusCode, body, err)))
-		}
-	}
-	run := func(d time.Duration) []time.Duration {
-		var mu sync.Mutex
-		var all []time.Duration
-		var wg sync.WaitGroup
-		end := time.Now().Add(d)
-		for range benchCallers {
-			wg.Go(func() {
-				var own []time.Duration
-				for time.Now().Before(end) && failed.Load() == nil {
-					start := time.Now()
-					one()
-					own = append(own, time.Since(start))
-				}
-				mu.Lock()
-				all = append(all, own...)
-				mu.Unlock()
-			})
-		}
-		wg.Wait()
-		return all
-	}
-	run(time.Second)
-	start := time.Now()
-	all := run(d)
-	took := time.Since(start)
-	if reason := failed.Load(); reason != nil {
-		t.Fatalf("%s: %s", to.name, *reason)
-	}
-	slices.Sort(all)
-	at := func(p float64) time.Duration { return all[int(float64(len(all)-1)*p)].Round(10 * time.Microsecond) }
-	return figure{float64(len(all)) / took.Seconds(), at(0.5), at(0.99)}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
-// start runs a server of the comparison and waits until it listens.
-func start(t *testing.T, port string, c *exec.Cmd) {
-	t.Helper()
-	c.Stderr = os.Stderr
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c.Process.Kill()
-		c.Wait()
-	})
-	for range 200 {
-		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			conn.Close()
-			return
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-	t.Fatalf("%v does not listen", c.Args)
-}
-
-// PERF-01, when asked for with -figures: a guarded call beside bare echo tools,
-// over the same transport in the same run. Rounds are interleaved and the median
-// counts, since other work on the machine comes and goes.
+// PERF-01, PERF-02, PERF-09, OPS-03, when asked for with -figures: each figure beside
+// its reference in the same run. With -run TestFigures/PERF-09 the file has that
+// section alone.
 func TestFigures(t *testing.T) {
 	if *figures == "" {
 		t.Skip("measured by make bench")
 	}
-	d := newDemo(t, newData(t))
-	s := d.connect(t, "v1", "viewer@sample.example")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare, v1, v2 := freePort(t), freePort(t), freePort(t)
-	echo := exec.Command(self)
-	echo.Env = append(os.Environ(), echoEnv+"=127.0.0.1:"+bare)
-	start(t, bare, echo)
-	start(t, v1, exec.Command("node", "echo-v1.mjs", v1))
-	start(t, v2, exec.Command("node", "echo-v2.mjs", v2))
-
-	guarded := target{
-		name: "pbmb `list_measures`, guarded", url: d.MCPURL, token: s.AccessToken, contains: "Active customers",
-		body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_measures","arguments":{"dataset":"Sales","limit":3}}}`,
-	}
-	goEcho := echoCall("http://127.0.0.1:" + bare + "/mcp")
-	goEcho.name = "bare mcp-go echo"
-	olderEcho := echoCall("http://127.0.0.1:" + v1 + "/mcp")
-	olderEcho.name = "bare TypeScript SDK echo, older generation"
-	newerEcho := echoCall("http://127.0.0.1:" + v2 + "/mcp")
-	newerEcho.name = "bare TypeScript SDK echo, newer generation"
-	targets := []target{guarded, goEcho, olderEcho, newerEcho}
-
-	const rounds = 3
-	got := make([][]figure, len(targets))
-	for range rounds {
-		for i, to := range targets {
-			got[i] = append(got[i], measure(t, to, benchTime))
-		}
-	}
-	median := make([]figure, len(targets))
-	for i := range got {
-		slices.SortFunc(got[i], func(a, b figure) int { return int(a.perSecond - b.perSecond) })
-		median[i] = got[i][rounds/2]
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Figures\n\nWritten by `make bench`: %d callers at once, the median of %d interleaved rounds of %v, everything on one machine of %s. Read the ratios; the absolute figures are this machine's.\n\n",
-		benchCallers, rounds, benchTime, cores())
-	b.WriteString("## PERF-01: a guarded tool call\n\nToken verified, policies asked, visibility applied, output cut. Grant, roles, reach and the list are those that were read before, after the database was asked whether any of them changed, as docs/architecture.md says in section 4. At least a quarter of bare mcp-go, and more than every bare TypeScript server.\n\n")
-	b.WriteString("| server and call | calls per second | p50 | p99 | pbmb compared |\n| --- | ---: | ---: | ---: | ---: |\n")
-	for i, to := range targets {
-		compared := ""
-		if i > 0 {
-			compared = fmt.Sprintf("%.2f", median[0].perSecond/median[i].perSecond)
-		}
-		fmt.Fprintf(&b, "| %s | %.0f | %v | %v | %s |\n", to.name, median[i].perSecond, median[i].p50, median[i].p99, compared)
-	}
-	var missed []string
-	if ratio := median[0].perSecond / median[1].perSecond; ratio < 0.25 {
-		missed = append(missed, fmt.Sprintf("A guarded call reaches %.2f of bare mcp-go, not 0.25.", ratio))
-	}
-	for i := 2; i < len(targets); i++ {
-		if median[0].perSecond < median[i].perSecond {
-			missed = append(missed, "A guarded call is slower than "+targets[i].name+".")
-		}
-	}
-	if missed != nil {
-		b.WriteString("\n**Not reached:** " + strings.Join(missed, " ") + "\n")
-	}
-	fmt.Fprintf(&b, "\n## OPS-03: the demo's start\n\nReady %.1f s after its start on an empty data folder; 15 s at most.\n", d.ReadyIn.Seconds())
-	if d.ReadyIn > 15*time.Second {
-		missed = append(missed, fmt.Sprintf("The demo was ready after %v, not 15 s.", d.ReadyIn))
+	fmt.Fprintf(&b, "# Figures\n\nWritten by `make bench`: each figure beside its reference in the same run, everything on one machine of %s. Read the ratios; the absolute figures are this machine's.\n", cores())
+	for _, s := range sections {
+		t.Run(s.row, func(t *testing.T) {
+			f := s.measure(t)
+			fmt.Fprintf(&b, "\n## %s: %s\n\n%s", s.row, s.title, f.text.String())
+			if f.missed != nil {
+				b.WriteString("\n**Not reached:** " + strings.Join(f.missed, " ") + "\n")
+			}
+			for _, m := range f.missed {
+				t.Error(m)
+			}
+		})
 	}
 	if err := os.WriteFile(*figures, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	t.Log("\n" + b.String())
-	for _, m := range missed {
-		t.Error(m)
-	}
 }
 
 func cores() string { return fmt.Sprintf("%d cores", runtime.NumCPU()) }
