@@ -72,7 +72,7 @@ func (a Annuity) Principal(period float64) float64 {
 }
 
 // maxPeriods bounds what goes through the periods one by one.
-const maxPeriods = 1 << 20
+const maxPeriods = 100_000
 
 // Between adds up a part of the payments of the periods from one to another.
 func (a Annuity) Between(first, last int, part func(Annuity, float64) float64) float64 {

@@ -109,11 +109,17 @@ func (b Bond) price(yield float64) float64 {
 	}
 	y := 1 + yield/f
 	rest := b.DaysAfter() / e
-	price := b.Redemption/math.Pow(y, float64(n-1)+rest) - pays*a/e
-	for k := range n {
-		price += pays / math.Pow(y, float64(k)+rest)
+	return b.Redemption/math.Pow(y, float64(n-1)+rest) - pays*a/e + pays*discounted(yield/f, rest, n)
+}
+
+// discounted is what n payments of one are worth today at a rate a period: the
+// first one comes after a time in periods, the others a period apart.
+func discounted(rate, after float64, n int) float64 {
+	first := math.Pow(1+rate, -after)
+	if rate == 0 {
+		return first * float64(n)
 	}
-	return price
+	return first * -math.Expm1(-float64(n)*math.Log1p(rate)) * (1 + rate) / rate
 }
 
 // Yield is what a buyer at that price earns a year.

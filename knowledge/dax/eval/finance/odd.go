@@ -16,7 +16,7 @@ func (o FirstOdd) Price(yield float64) float64 {
 	if !o.valid() || yield < 0 {
 		return math.NaN()
 	}
-	return o.price(yield)
+	return o.pricing()(yield)
 }
 
 // Yield is what a buyer at that price earns a year.
@@ -24,7 +24,8 @@ func (o FirstOdd) Yield(price float64) float64 {
 	if !o.valid() || price <= 0 {
 		return math.NaN()
 	}
-	return solve(func(yield float64) float64 { return o.price(yield) - price }, o.Rate, -0.999*float64(o.Frequency))
+	of := o.pricing()
+	return solve(func(yield float64) float64 { return of(yield) - price }, o.Rate, -0.999*float64(o.Frequency))
 }
 
 func (o FirstOdd) valid() bool {
@@ -37,10 +38,10 @@ func (o FirstOdd) first(from time.Time) Coupon {
 	return Coupon{Settlement: from, Maturity: o.First, Frequency: o.Frequency, Basis: o.Basis}
 }
 
-func (o FirstOdd) price(yield float64) float64 {
+// pricing gives the price by the yield.
+func (o FirstOdd) pricing() func(yield float64) float64 {
 	f := float64(o.Frequency)
 	pays := 100 * o.Rate / f
-	y := 1 + yield/f
 	before := o.first(o.Settlement)
 	length := before.Days()
 	after := Coupon{Settlement: o.First, Maturity: o.Maturity, Frequency: o.Frequency, Basis: o.Basis}.Number()
@@ -55,11 +56,11 @@ func (o FirstOdd) price(yield float64) float64 {
 		coupon, accrued = o.long(length)
 		wait = float64(before.Number()-1) + before.DaysAfter()/length
 	}
-	price := o.Redemption/math.Pow(y, wait+float64(after)) + pays*coupon/math.Pow(y, wait) - pays*accrued
-	for k := range after {
-		price += pays / math.Pow(y, wait+float64(k+1))
+	return func(yield float64) float64 {
+		y := 1 + yield/f
+		return o.Redemption/math.Pow(y, wait+float64(after)) + pays*coupon/math.Pow(y, wait) - pays*accrued +
+			pays*discounted(yield/f, wait+1, after)
 	}
-	return price
 }
 
 // long adds up a long first period by usual ones.
