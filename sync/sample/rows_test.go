@@ -4,7 +4,11 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
+	"path"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 // SAMPLE-04: the rows are the same at every start, on every machine. A change of
 // a generator changes its sum here, and every number that tests and guides quote.
 func TestGeneratedRowsAreTheSame(t *testing.T) {
+	seen := map[string]bool{}
 	for name, want := range map[string]struct {
 		rows int
 		sum  string
@@ -30,6 +35,7 @@ func TestGeneratedRowsAreTheSame(t *testing.T) {
 		"finance/board-pack/Figures":      {192, "2fa49138fab6a0d1"},
 		"commercial/sales/Calendar":       {1461, "43450a422ef14afe"},
 	} {
+		seen[name] = true
 		t.Run(name, func(t *testing.T) {
 			dataset, tbl := tableOf(t, name)
 			f := generated(t, dataset, tbl)
@@ -56,6 +62,79 @@ func TestGeneratedRowsAreTheSame(t *testing.T) {
 			}
 		})
 	}
+	for name := range makers {
+		if !seen[name] {
+			t.Errorf("the rows of %s have no sum", name)
+		}
+	}
+}
+
+// SAMPLE-04: so are the rows that are in files, one sum for each dataset.
+func TestRowsInFilesAreTheSame(t *testing.T) {
+	tenant, err := New(Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, dir := range datasetFolders(t) {
+		hash := sha256.New()
+		files, err := fs.Glob(company.Files, dir+"/data/*.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			data, err := fs.ReadFile(company.Files, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(hash, "%s %d\n%s", name, len(data), data) // a hash takes everything
+		}
+		got[dir] = fmt.Sprintf("%d files %x", len(files), hash.Sum(nil)[:6])
+	}
+	want := map[string]string{
+		"ada/fair-leads":            "1 files c1f2f41a20aa",
+		"ada/next-fair":             "0 files e3b0c44298fc",
+		"ada/scratch":               "1 files a2cd231326a4",
+		"care/service-desk":         "3 files 276be49b08b0",
+		"commercial/loyalty":        "4 files b952bc517eb7",
+		"commercial/regional-sales": "3 files 47e1280e9337",
+		"commercial/sales":          "7 files b4daf1050fd9",
+		"commercial/web-shop":       "1 files d911a44911e5",
+		"finance/board-pack":        "0 files e3b0c44298fc",
+		"finance/finance":           "2 files 47b6cc989430",
+		"finance/receivables":       "4 files b5c09794cb7b",
+		"people/people":             "4 files 2a00c177903e",
+		"supply-chain/deliveries":   "6 files 40694fd89de2",
+		"supply-chain/inventory":    "2 files 83b7d2f78883",
+	}
+	if !maps.Equal(got, want) {
+		for _, dir := range slices.Sorted(maps.Keys(got)) {
+			t.Errorf("%q: %q, want %q", dir, got[dir], want[dir])
+		}
+	}
+	if n := tenant.countDatasets(); len(got) != n {
+		t.Errorf("%d folders with datasets, the tenant has %d", len(got), n)
+	}
+}
+
+// datasetFolders are the folders of the company that hold a model.
+func datasetFolders(t testing.TB) []string {
+	t.Helper()
+	models, err := fs.Glob(company.Files, "*/*/model.tmdl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range models {
+		models[i] = path.Dir(name)
+	}
+	return models
+}
+
+func (t *Tenant) countDatasets() (n int) {
+	for w := range t.workspaces() {
+		n += len(w.datasets)
+	}
+	return n
 }
 
 func generated(t testing.TB, dataset string, tbl knowledge.Table) *filler {
@@ -96,6 +175,23 @@ func BenchmarkLoad(b *testing.B) {
 		for b.Loop() {
 			if _, err := New(Config{Log: slog.New(slog.DiscardHandler)}); err != nil {
 				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("rows of every dataset", func(b *testing.B) {
+		for b.Loop() {
+			for _, dir := range datasetFolders(b) {
+				m, err := tmdl.LoadFS(company.Files, dir)
+				if err != nil {
+					b.Fatal(err)
+				}
+				rows, err := companyRows(company.Files, dir, dir)(m)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := eval.New(m, rows, time.Now); err != nil {
+					b.Fatal(err)
+				}
 			}
 		}
 	})
