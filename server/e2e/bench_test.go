@@ -57,6 +57,9 @@ func TestFigures(t *testing.T) {
 			}
 		})
 	}
+	section, notReached := sampleFigures(t)
+	b.WriteString(section)
+	missed = append(missed, notReached...)
 	if err := os.WriteFile(*figures, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
