@@ -2,6 +2,7 @@ package sample
 
 import (
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -134,4 +135,78 @@ func (t *Tenant) reachesNothing(p *person) bool {
 		return false
 	}
 	return true
+}
+
+// guideRows are the cells of the table of the guide under a heading.
+func guideRows(t *testing.T, heading string) [][]string {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/guide/sample-company.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, ok := strings.Cut(string(data), "\n## "+heading+"\n")
+	if !ok {
+		t.Fatalf("the guide has no part %q", heading)
+	}
+	part, _, _ = strings.Cut(part, "\n## ")
+	var rows [][]string
+	for line := range strings.Lines(part) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "| ") {
+			cells := strings.Split(strings.Trim(line, "| "), " | ")
+			rows = append(rows, cells)
+		}
+	}
+	return rows[2:] // below the head
+}
+
+// SAMPLE-03: the guide's tables name everybody and every dataset of the company,
+// and of each person every dataset that they reach, or its workspace, and no other.
+func TestTheGuideTellsTheCompany(t *testing.T) {
+	tenant, err := New(Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var datasets, told []string
+	for w := range tenant.workspaces() {
+		space := w.name
+		if w.kind == "PersonalGroup" {
+			space = "Ada's personal workspace"
+		}
+		for _, d := range w.datasets {
+			datasets = append(datasets, space+": "+d.name)
+		}
+	}
+	for _, row := range guideRows(t, "Datasets") {
+		told = append(told, row[0]+": "+row[1])
+	}
+	slices.Sort(datasets)
+	slices.Sort(told)
+	if !slices.Equal(datasets, told) {
+		t.Errorf("the guide has the datasets\n%s\nand the company\n%s", strings.Join(told, "\n"), strings.Join(datasets, "\n"))
+	}
+	people := guideRows(t, "People")
+	if len(people) != len(tenant.people) {
+		t.Errorf("the guide has %d people, the company %d", len(people), len(tenant.people))
+	}
+	for _, row := range people {
+		p := tenant.personByName(row[0])
+		if p == nil || !strings.HasPrefix(row[1], p.name) {
+			t.Errorf("the guide has %s, %s", row[0], row[1])
+			continue
+		}
+		for w := range tenant.workspaces() {
+			inSpace := strings.Contains(row[2], w.name) || w.kind == "Workspace" && strings.Contains(row[2], "every workspace") ||
+				w.kind == "PersonalGroup" && strings.Contains(row[2], ", a personal workspace")
+			for _, d := range w.datasets {
+				reached := tenant.rightsOn(p, d).read && !strings.Contains(row[1], "disabled")
+				named := strings.Contains(row[2], d.name)
+				if reached && !named && !inSpace {
+					t.Errorf("the guide does not say that %s reaches %s", row[0], d.name)
+				}
+				if named && !reached {
+					t.Errorf("the guide says that %s reaches %s, which is not so", row[0], d.name)
+				}
+			}
+		}
+	}
 }
