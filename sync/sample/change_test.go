@@ -36,7 +36,7 @@ func (s *site) scan(workspace string) scanAnswer {
 // scans, in lists, in answers to queries.
 func TestEveryChangeShows(t *testing.T) {
 	c := newClock()
-	s := newSite(t, sample.Config{Now: c.now, Unlimited: true})
+	s := newSite(t, sample.Config{Now: c.now, Unlimited: true, Workspaces: 3})
 	commercial, sales := s.WorkspaceID("Commercial"), s.DatasetID("Sales")
 	set := func(name string) scannedSet {
 		t.Helper()
@@ -288,6 +288,14 @@ func TestEveryChangeShows(t *testing.T) {
 	step("keys/rotate", map[string]any{}, func() {
 		if keyID(t, s.powerBI("viewer")) == keyID(t, token) {
 			t.Error("tokens are signed by the same key")
+		}
+	})
+
+	recent := func() int { return len(s.modified(s.scanner(), c.at.Add(-time.Hour))) }
+	modified := recent()
+	step("workspaces/change", map[string]any{"count": 2}, func() {
+		if n := recent(); n != modified+2 {
+			t.Errorf("%d workspaces changed, before it were %d", n, modified)
 		}
 	})
 
