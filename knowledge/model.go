@@ -24,6 +24,7 @@ type Table struct {
 	Columns     []Column
 	Measures    []Measure
 	Items       []CalculationItem // of a calculation group; empty for others
+	Precedence  int               // of a calculation group: that of the highest is applied first
 }
 
 // A DataType is the type of a column.

@@ -37,6 +37,7 @@ type (
 		Measures         []bimMeasure
 		Partitions       []struct{ Source bimSource }
 		CalculationGroup *struct {
+			Precedence       int
 			CalculationItems []struct {
 				Name       string
 				Expression lines
@@ -187,6 +188,7 @@ func (t bimTable) table() knowledge.Table {
 		}
 	}
 	if t.CalculationGroup != nil {
+		out.Precedence = t.CalculationGroup.Precedence
 		for i, item := range t.CalculationGroup.CalculationItems {
 			ordinal := i
 			if item.Ordinal != nil {

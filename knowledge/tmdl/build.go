@@ -3,6 +3,7 @@ package tmdl
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pbmb/pbmb/knowledge"
@@ -71,6 +72,7 @@ func table(n *node) knowledge.Table {
 				t.Expression = c.text("source")
 			}
 		case "calculationGroup":
+			t.Precedence, _ = strconv.Atoi(c.text("precedence")) // none is 0
 			for _, item := range c.children {
 				if item.keyword != "calculationItem" {
 					continue

@@ -162,7 +162,7 @@ func TestFolder(t *testing.T) {
 				},
 			},
 			{
-				Name: "Time",
+				Name: "Time", Precedence: 1,
 				Items: []knowledge.CalculationItem{
 					{Name: "Now", Expression: "SELECTEDMEASURE ()"},
 					{Name: "YOY%", Expression: "DIVIDE (\n    SELECTEDMEASURE (), 2 )", Ordinal: 1},

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/dax"
@@ -20,6 +21,11 @@ func (e *env) transition() *filterContext {
 			continue
 		}
 		before, rel := f, fr.rel
+		if rel.keep {
+			f = f.and(filters...)
+			f.shadow = func() *filterContext { return before.and(rel.filters()...) }
+			continue
+		}
 		f = f.override(filters...)
 		// The values iterated over are what ALLSELECTED sees of these columns.
 		f.shadow = func() *filterContext {
@@ -32,7 +38,6 @@ func (e *env) transition() *filterContext {
 // rowFilters hold the columns of the model in one row of r to their values.
 func (r *relation) rowFilters(row int) []filter {
 	var filters []filter
-	first := 0
 	if t := r.schema.base; t != nil {
 		f := &rowFilter{table: t, grouped: true}
 		at := r.rows[row]
@@ -43,9 +48,8 @@ func (r *relation) rowFilters(row int) []filter {
 			f.rows = column.Listed(t.size(), r.rows[row:row+1])
 		}
 		filters = append(filters, f)
-		first = len(t.columns)
 	}
-	for c := first; c < len(r.cols); c++ {
+	for c := range r.cols {
 		col := r.schema.cols[c].lineage
 		if col == nil || col.data == nil || r.schema.base != nil && col.table == r.schema.base {
 			continue
@@ -190,6 +194,7 @@ func (e *env) within(f *filterContext) *env {
 }
 
 func (c *compiler) calculate(s *scope, x *dax.Call) node {
+	c.outsideConditions(x, strings.ToUpper(x.Func))
 	n := c.scalarNode(s, x.Args[0])
 	under := c.under(s, x.Args[1:])
 	return node{scalar: func(e *env) value.Value {
@@ -272,8 +277,11 @@ func (c *compiler) isTable(s *scope, x dax.Expr) bool {
 		}
 		return c.isTable(s, x.Return)
 	case *dax.Call:
-		if d := c.userFunction(x.Func); d != nil {
+		if d, _ := c.userFunction(x.Func); d != nil {
 			return c.isTable(nil, d.Value)
+		}
+		if knowledge.Fold(x.Func) == "evaluateandlog" && len(x.Args) > 0 {
+			return c.isTable(s, x.Args[0])
 		}
 		f, ok := c.q.e.functions[knowledge.Fold(x.Func)]
 		return ok && f.table
@@ -281,12 +289,21 @@ func (c *compiler) isTable(s *scope, x dax.Expr) bool {
 	return false
 }
 
+// outsideConditions refuses what must not stand in a boolean filter argument.
+func (c *compiler) outsideConditions(at dax.Node, function string) {
+	if c.conditions > 0 {
+		c.fail(at, Invalid, "A function '%s' has been used in a True/False expression that is used as a table filter expression. This is not allowed.", function)
+	}
+}
+
 // condition compiles a boolean filter argument. It stands for the values, or
 // combinations of values, of the columns it names for which it is true.
 func (c *compiler) condition(s *scope, x dax.Expr) func(*env) []filter {
 	collect := &collector{}
 	at := &scope{outer: s, depth: s.levels() + 1, collect: collect}
+	c.conditions++
 	n := c.scalarNode(at, x)
+	c.conditions--
 	if len(collect.schema.cols) == 0 {
 		c.fail(x, Invalid, "A true/false expression that is used as a filter must name at least one column.")
 	}
@@ -453,150 +470,10 @@ func (c *compiler) tryTable(s *scope, x dax.Expr) *table {
 		}
 		return c.tableNamed(x, x.Value)
 	case *dax.Call:
-		if knowledge.Fold(x.Func) == "tableof" && c.userFunction(x.Func) == nil {
+		if knowledge.Fold(x.Func) == "tableof" {
 			c.arity(x, 1, 1)
 			return c.referenceTo(s, x).table
 		}
 	}
 	return nil
-}
-
-// columnsOrTable reads the arguments of ALL and its like: a table or columns.
-func (c *compiler) columnsOrTable(s *scope, x *dax.Call) (*table, []*modelColumn) {
-	if len(x.Args) == 0 {
-		return nil, nil
-	}
-	if t := c.tryTable(s, x.Args[0]); t != nil {
-		c.arity(x, 1, 1)
-		c.q.e.needTable(t)
-		return t, nil
-	}
-	var cols []*modelColumn
-	for _, arg := range x.Args {
-		cols = append(cols, c.columnOf(s, arg))
-	}
-	return nil, cols
-}
-
-// dropping is the columns that ALL( … ) takes filters off.
-func dropping(t *table, cols []*modelColumn) func(*modelColumn) bool {
-	switch {
-	case t != nil:
-		return func(c *modelColumn) bool { return t.reaches(c.table) }
-	case cols != nil:
-		return func(c *modelColumn) bool { return slices.Contains(cols, c) }
-	}
-	return func(*modelColumn) bool { return true }
-}
-
-func (c *compiler) remover(s *scope, x *dax.Call) func(*env, *filterContext) *filterContext {
-	drop := dropping(c.columnsOrTable(s, x))
-	return func(_ *env, f *filterContext) *filterContext { return f.without(drop) }
-}
-
-func (c *compiler) allExcept(s *scope, x *dax.Call) func(*env, *filterContext) *filterContext {
-	c.arity(x, 2, -1)
-	t := c.tableArg(s, x.Args[0])
-	var keep []*modelColumn
-	var tables []*table
-	for _, arg := range x.Args[1:] {
-		if kept := c.tryTable(s, arg); kept != nil {
-			tables = append(tables, kept)
-			continue
-		}
-		keep = append(keep, c.columnOf(s, arg))
-	}
-	return func(_ *env, f *filterContext) *filterContext {
-		return f.without(func(c *modelColumn) bool {
-			return t.reaches(c.table) && !slices.Contains(keep, c) && !slices.Contains(tables, c.table)
-		})
-	}
-}
-
-func (c *compiler) allSelected(s *scope, x *dax.Call) func(*env, *filterContext) *filterContext {
-	drop := dropping(c.columnsOrTable(s, x))
-	return func(_ *env, f *filterContext) *filterContext { return f.selected(drop) }
-}
-
-// selected is f with some columns back at what was selected outside: what the
-// innermost iteration or SUMMARIZECOLUMNS started from.
-func (f *filterContext) selected(drop func(*modelColumn) bool) *filterContext {
-	if f.shadow == nil {
-		return f
-	}
-	outside := f.shadow()
-	back := outside.without(func(c *modelColumn) bool { return !drop(c) })
-	return f.without(drop).and(back.filters...)
-}
-
-// relationshipArg finds the relationship between two columns.
-func (c *compiler) relationshipArg(s *scope, x *dax.Call) (*relationship, bool) {
-	a, b := c.columnOf(s, x.Args[0]), c.columnOf(s, x.Args[1])
-	for _, r := range c.q.e.relationships {
-		if r.from == a && r.to == b {
-			return r, true
-		}
-		if r.from == b && r.to == a {
-			return r, false
-		}
-	}
-	c.fail(x, Invalid, "%s function can only use the two columns reference participating in relationship.", x.Func)
-	return nil, false
-}
-
-func (c *compiler) useRelationship(s *scope, x *dax.Call) func(*env, *filterContext) *filterContext {
-	c.arity(x, 2, 2)
-	r, _ := c.relationshipArg(s, x)
-	fl := toFrom
-	if r.def.BothFilter || r.one() {
-		fl |= fromTo
-	}
-	return func(_ *env, f *filterContext) *filterContext { return f.withMode(r, fl) }
-}
-
-func (c *compiler) crossFilter(s *scope, x *dax.Call) func(*env, *filterContext) *filterContext {
-	c.arity(x, 3, 3)
-	r, fromLeft := c.relationshipArg(s, x)
-	var fl flow
-	switch c.word(x.Args[2]) {
-	case "none":
-		fl = noFlow
-	case "oneway":
-		fl = toFrom
-	case "both":
-		fl = toFrom | fromTo
-	case "oneway_leftfiltersright":
-		fl = toFrom
-		if fromLeft {
-			fl = fromTo
-		}
-	case "oneway_rightfiltersleft":
-		fl = fromTo
-		if fromLeft {
-			fl = toFrom
-		}
-	default:
-		c.fail(x.Args[2], Invalid, "The direction of CROSSFILTER must be NONE, ONEWAY, BOTH, ONEWAY_LEFTFILTERSRIGHT or ONEWAY_RIGHTFILTERSLEFT.")
-	}
-	return func(_ *env, f *filterContext) *filterContext { return f.withMode(r, fl) }
-}
-
-// word is an argument that is one of a few words, folded; empty for others.
-func (c *compiler) word(x dax.Expr) string {
-	switch x := x.(type) {
-	case *dax.Name:
-		return knowledge.Fold(x.Value)
-	case *dax.Text:
-		return knowledge.Fold(x.Value)
-	case *dax.Bool:
-		if x.Value {
-			return "true"
-		}
-		return "false"
-	case *dax.Call: // DAY and others are functions too
-		if len(x.Args) == 0 {
-			return knowledge.Fold(x.Func)
-		}
-	}
-	return ""
 }

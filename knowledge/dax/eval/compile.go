@@ -45,12 +45,6 @@ type frame struct {
 	row int
 }
 
-// A variable holds the value of a VAR.
-type variable struct {
-	scalar value.Value
-	table  *relation
-}
-
 // each runs f for every row of rel, in a row context.
 func (e *env) each(rel *relation, f func(i int)) {
 	top := len(e.frames)
@@ -85,6 +79,8 @@ type compiler struct {
 	slots   int
 	home    *table // of a measure: [x] can be a column of it
 	inlined int    // user-defined functions around this place
+
+	conditions int // boolean filter arguments around this place
 }
 
 // A scope is what names mean at a place: a list that grows inwards.
@@ -103,8 +99,9 @@ type scope struct {
 type binding struct {
 	node  node
 	uses  int
-	expr  dax.Expr // of a parameter by expression
-	scope *scope   // where expr stands
+	keys  []groupKey // of SUMMARIZE, in the binding of ISSUBTOTAL
+	expr  dax.Expr   // of a parameter by expression
+	scope *scope     // where expr stands
 }
 
 func (s *scope) row(sc *schema) *scope {
@@ -186,8 +183,12 @@ const maxCompiled = 1 << 20
 // any compiles an expression.
 func (c *compiler) any(s *scope, x dax.Expr) node {
 	if c.q.compiled++; c.q.compiled > maxCompiled {
-		c.fail(x, Invalid, "The query is too complex.")
+		c.fail(x, Exceeded, "The query is too complex.")
 	}
+	if c.q.nested++; c.q.nested > maxNested {
+		c.fail(x, Exceeded, "The query is too complex: its expressions are nested too deeply.")
+	}
+	defer func() { c.q.nested-- }()
 	switch x := x.(type) {
 	case *dax.Number:
 		v, ok := value.ParseNumber(x.Text)
@@ -497,65 +498,6 @@ func (c *compiler) tryColumn(s *scope, x dax.Expr) *modelColumn {
 		return col
 	}
 	return nil
-}
-
-// vars is VAR … RETURN …. A variable is computed where it stands, once; one that
-// nothing uses is not computed.
-func (c *compiler) vars(s *scope, x *dax.Vars) node {
-	type assignment struct {
-		slot    int
-		binding *binding
-		value   node
-	}
-	var all []assignment
-	for _, v := range x.Vars {
-		value := c.any(s, v.Value)
-		b, slot := c.variable(value)
-		all = append(all, assignment{slot, b, value})
-		s = s.with(v.Name, b)
-	}
-	result := c.any(s, x.Return)
-	assign := func(e *env) {
-		for _, a := range all {
-			if a.binding.uses > 0 {
-				e.assign(a.slot, a.value)
-			}
-		}
-	}
-	n := node{schema: result.schema}
-	if result.scalar != nil {
-		n.scalar = func(e *env) value.Value {
-			assign(e)
-			return result.scalar(e)
-		}
-	} else {
-		n.table = func(e *env) *relation {
-			assign(e)
-			return result.table(e)
-		}
-	}
-	return n
-}
-
-func (e *env) assign(slot int, n node) {
-	if n.scalar != nil {
-		e.vars[slot].scalar = n.scalar(e)
-	} else {
-		e.vars[slot].table = n.table(e)
-	}
-}
-
-// variable makes a binding for a value that is kept in a slot.
-func (c *compiler) variable(n node) (*binding, int) {
-	slot := c.slots
-	c.slots++
-	b := &binding{node: node{schema: n.schema}}
-	if n.scalar != nil {
-		b.node.scalar = func(e *env) value.Value { return e.vars[slot].scalar }
-	} else {
-		b.node.table = func(e *env) *relation { return e.vars[slot].table }
-	}
-	return b, slot
 }
 
 // constructor is { … }.

@@ -11,21 +11,25 @@ import (
 // change once made, apart from what it remembers.
 type filterContext struct {
 	filters []filter
-	modes   []relationshipMode
+	state   *relationState
 	shadow  func() *filterContext // what ALLSELECTED goes back to
-	memo    map[reached]*column.Rows
+	memo    map[*plan]*column.Rows
 }
 
-// reached is a table and the relationship that its rows were asked for over.
-type reached struct {
-	table *table
-	over  *relationship
+// A relationState is what USERELATIONSHIP and CROSSFILTER have set; nil where
+// they have set nothing. States are shared: the same changes in the same order
+// are one.
+type relationState struct {
+	modes []relationshipMode
+	plans *planner
+	next  map[relationshipMode]*relationState
 }
 
-// A relationshipMode is what USERELATIONSHIP and CROSSFILTER set.
+// A relationshipMode is one change.
 type relationshipMode struct {
 	rel  *relationship
 	flow flow
+	use  bool // by USERELATIONSHIP, which also weighs paths
 }
 
 // A flow says in which directions filters pass a relationship.
@@ -48,18 +52,58 @@ func (r *relationship) flow() flow {
 	return toFrom
 }
 
-func (f *filterContext) flow(r *relationship) flow {
-	for i := len(f.modes) - 1; i >= 0; i-- {
-		if f.modes[i].rel == r {
-			return f.modes[i].flow
+func (s *relationState) flow(r *relationship) flow {
+	if s != nil {
+		for i := len(s.modes) - 1; i >= 0; i-- {
+			if s.modes[i].rel == r {
+				return s.modes[i].flow
+			}
 		}
 	}
 	return r.flow()
 }
 
+// weight is how far inside a relationship was asked for.
+func (s *relationState) weight(r *relationship) int {
+	for i := len(s.modes) - 1; i >= 0; i-- {
+		if s.modes[i].rel == r && s.modes[i].use {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// with is the state after one more change.
+func (q *query) with(s *relationState, m relationshipMode) *relationState {
+	if s == nil {
+		s = &q.relations
+	}
+	if next := s.next[m]; next != nil {
+		return next
+	}
+	next := &relationState{modes: append(slices.Clip(s.modes), m)}
+	next.plans = newPlanner(next.flow, next.weight)
+	if s.next == nil {
+		s.next = map[relationshipMode]*relationState{}
+	}
+	s.next[m] = next
+	return next
+}
+
+// planOf is how filters reach t.
+func (q *query) planOf(s *relationState, t *table) *plan {
+	if s == nil {
+		s = &q.relations
+		if s.plans == nil {
+			s.plans = newPlanner((*relationship).flow, func(*relationship) int { return 0 })
+		}
+	}
+	return s.plans.of(t)
+}
+
 // derive is a context with other filters and the same of everything else.
 func (f *filterContext) derive(filters []filter) *filterContext {
-	return &filterContext{filters: filters, modes: f.modes, shadow: f.shadow}
+	return &filterContext{filters: filters, state: f.state, shadow: f.shadow}
 }
 
 // and adds filters to those that are there.
@@ -102,48 +146,54 @@ func (f *filterContext) covers(c *modelColumn) bool {
 
 // withMode sets the flow over a relationship. A relationship that is switched on
 // switches off the others between its two tables.
-func (f *filterContext) withMode(r *relationship, fl flow) *filterContext {
+func (f *filterContext) withMode(q *query, r *relationship, fl flow, use bool) *filterContext {
 	g := f.derive(f.filters)
-	g.modes = slices.Clip(f.modes)
-	if fl != noFlow && f.flow(r) == noFlow {
-		for _, other := range r.from.table.out {
-			if other != r && other.to.table == r.to.table {
-				g.modes = append(g.modes, relationshipMode{other, noFlow})
+	if fl != noFlow && f.state.flow(r) == noFlow {
+		for _, other := range q.e.relationships {
+			if other != r && other.joins(r.from.table, r.to.table) && f.state.flow(other) != noFlow {
+				g.state = q.with(g.state, relationshipMode{rel: other})
 			}
 		}
 	}
-	g.modes = append(g.modes, relationshipMode{r, fl})
+	g.state = q.with(g.state, relationshipMode{rel: r, flow: fl, use: use})
 	return g
+}
+
+// joins says whether the relationship is one between two tables.
+func (r *relationship) joins(a, b *table) bool {
+	return r.from.table == a && r.to.table == b || r.from.table == b && r.to.table == a
 }
 
 // rows is the rows of t that can be seen, the blank row among them.
 func (f *filterContext) rows(q *query, t *table) *column.Rows {
-	return f.compute(q, t, nil, nil)
+	if len(f.filters) == 0 {
+		return q.visible(t)
+	}
+	p := q.planOf(f.state, t)
+	for _, from := range p.ambiguous {
+		if f.ownRows(q, from) != q.visible(from) {
+			fail(Invalid, "There are ambiguous paths of relationships between the tables '%s' and '%s', and no rule that prefers one of them.", from.name, t.name)
+		}
+	}
+	return f.follow(q, p)
 }
 
-// compute is rows as they are asked for over a relationship, which is not
-// followed back, from the tables on the path.
-func (f *filterContext) compute(q *query, t *table, over *relationship, path []*table) *column.Rows {
-	key := reached{t, over}
-	if rows, ok := f.memo[key]; ok {
-		return rows
-	}
-	rows := q.visible(t)
-	var sets []*column.Rows
+// ownRows is the rows of t that the filters on its own columns leave.
+func (f *filterContext) ownRows(q *query, t *table) *column.Rows {
+	return all(q.visible(t), f.restrictions(q, t))
+}
+
+func (f *filterContext) restrictions(q *query, t *table) (sets []*column.Rows) {
 	for _, one := range f.filters {
 		if set := one.restrict(q, t); set != nil {
 			sets = append(sets, set)
 		}
 	}
-	if len(f.filters) > 0 {
-		path = append(slices.Clip(path), t)
-		for _, r := range t.out {
-			sets = f.follow(q, sets, r, toFrom, over, path)
-		}
-		for _, r := range t.in {
-			sets = f.follow(q, sets, r, fromTo, over, path)
-		}
-	}
+	return sets
+}
+
+// all is the rows that are in every one of the sets.
+func all(rows *column.Rows, sets []*column.Rows) *column.Rows {
 	slices.SortFunc(sets, func(a, b *column.Rows) int { return a.Len() - b.Len() })
 	for i, set := range sets {
 		if i == 0 && rows.IsAll() {
@@ -152,35 +202,32 @@ func (f *filterContext) compute(q *query, t *table, over *relationship, path []*
 			rows = rows.And(set)
 		}
 	}
-	if f.memo == nil {
-		f.memo = map[reached]*column.Rows{}
-	}
-	f.memo[key] = rows
 	return rows
 }
 
-// follow adds what reaches a table over one relationship in one direction.
-func (f *filterContext) follow(q *query, sets []*column.Rows, r *relationship, direction flow, over *relationship, path []*table) []*column.Rows {
-	fl := f.flow(r)
-	if r == over || fl&direction == 0 {
-		return sets
+// follow is the rows that a plan leaves of its table.
+func (f *filterContext) follow(q *query, p *plan) *column.Rows {
+	if rows, ok := f.memo[p]; ok {
+		return rows
 	}
-	other := r.to.table
-	if direction == fromTo {
-		other = r.from.table
+	var sets []*column.Rows
+	if p.own {
+		sets = f.restrictions(q, p.table)
 	}
-	if slices.Contains(path, other) {
-		return sets
+	for _, in := range p.inflow {
+		if there := f.follow(q, in.from); there != q.visible(in.from.table) {
+			if in.rel.err != nil {
+				panic(in.rel.err)
+			}
+			sets = append(sets, q.propagate(in.rel, in.direction, there))
+		}
 	}
-	var back *relationship
-	if fl == toFrom|fromTo {
-		back = r
+	rows := all(q.visible(p.table), sets)
+	if f.memo == nil {
+		f.memo = map[*plan]*column.Rows{}
 	}
-	there := f.compute(q, other, back, path)
-	if there == q.visible(other) {
-		return sets
-	}
-	return append(sets, q.propagate(r, direction, there))
+	f.memo[p] = rows
+	return rows
 }
 
 // propagation is one step over a relationship, remembered for the query: groups

@@ -26,6 +26,7 @@ type Engine struct {
 	measures      map[string]*measureDef     // by folded name
 	models        map[string]*dax.Definition // the model's own functions, by folded name
 	unsupported   []string
+	maxCells      int // of one query
 
 	calculationGroups []*calculationGroup
 
@@ -48,7 +49,7 @@ type measureDef struct {
 // the queries that use it; an error means that the rows do not fit the model.
 func New(model *knowledge.Model, rows []*Rows, now func() time.Time) (*Engine, error) {
 	e := &Engine{
-		model: model, now: now, functions: functions(),
+		model: model, now: now, functions: functions(), maxCells: maxCells,
 		byName:   map[string]*table{},
 		measures: map[string]*measureDef{},
 		models:   map[string]*dax.Definition{},
@@ -187,6 +188,13 @@ func (e *Engine) compute() {
 			e.cannot("measure %s[%s]: %s", m.table.name, m.def.Name, reason(err))
 		}
 	}
+	for _, g := range e.calculationGroups {
+		for _, item := range g.items {
+			if err := e.try(func() { q.item(item) }); err != nil {
+				e.cannot("calculation item %s of %s: %s", item.name, g.table.name, reason(err))
+			}
+		}
+	}
 	slices.Sort(e.unsupported)
 }
 
@@ -213,7 +221,9 @@ func (e *Engine) buildRelationships() {
 				failed = append(failed, r)
 				continue
 			}
-			r.build()
+			if r.build(); r.err != nil {
+				e.cannot("relationship %s: %s", r.def.Name, reason(r.err))
+			}
 			r.from.table.out = append(r.from.table.out, r)
 			r.to.table.in = append(r.to.table.in, r)
 			e.relationships = append(e.relationships, r)
@@ -450,6 +460,12 @@ func (q *query) computeColumn(c *modelColumn, around *scope) *column.Column {
 	if c.def != nil && c.def.DataType != "" {
 		kind = column.KindOf(c.def.DataType)
 	}
+	if q.trial {
+		data := column.New(c.name, kind)
+		data.AppendBlank()
+		return data
+	}
+	q.spend(c.table.n)
 	rows := make([]int32, c.table.n)
 	for i := range rows {
 		rows[i] = int32(i)
@@ -491,6 +507,9 @@ func (e *Engine) Query(ctx context.Context, text string, as Identity) (result *R
 	defer recovering(&err)
 	q := e.newQuery(ctx, as)
 	q.secure()
+	if len(parsed.Evaluates) > 1 || len(parsed.Definitions) > 0 {
+		q.rehearsal().run(parsed)
+	}
 	return q.run(parsed), nil
 }
 

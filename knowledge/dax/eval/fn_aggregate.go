@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pbmb/pbmb/knowledge/dax"
@@ -103,12 +104,20 @@ func (e *env) counts(c *modelColumn) (n int64) {
 	return n
 }
 
+// someValue says whether one of the rows has a value that is not blank.
+func someValue(ids, rows []int32, all bool) bool {
+	if all {
+		return slices.ContainsFunc(ids, func(id int32) bool { return id != column.BlankID })
+	}
+	return slices.ContainsFunc(rows, func(row int32) bool { return ids[row] != column.BlankID })
+}
+
 func sumColumn(e *env, c *modelColumn) value.Value {
 	requireNumbers("SUM", c)
-	if e.counts(c) == 0 {
+	ids, rows, all := e.ids(c)
+	if !someValue(ids, rows, all) {
 		return value.Value{}
 	}
-	ids, rows, all := e.ids(c)
 	switch c.data.Kind {
 	case value.Int, value.Decimal:
 		numbers := c.data.Integers()

@@ -25,11 +25,15 @@ func filterFunctions() map[string]function {
 		"filters":        tableFunction(1, 1, (*compiler).filtersTable),
 		"keepfilters": tableFunction(1, 1, func(c *compiler, s *scope, x *dax.Call) node {
 			table, sc := c.tableOf(s, x.Args[0])
-			return node{table: table, schema: sc}
+			return node{schema: sc, table: func(e *env) *relation {
+				kept := *table(e)
+				kept.keep = true
+				return &kept
+			}}
 		}),
-		"removefilters":   onlyInCalculate(),
-		"userelationship": onlyInCalculate(),
-		"crossfilter":     onlyInCalculate(),
+		"removefilters":   onlyIn("filter arguments of CALCULATE and CALCULATETABLE"),
+		"userelationship": onlyIn("filter arguments of CALCULATE and CALCULATETABLE"),
+		"crossfilter":     onlyIn("filter arguments of CALCULATE and CALCULATETABLE"),
 
 		"selectedvalue":      scalarFunction(1, 2, (*compiler).selectedValue),
 		"hasonevalue":        scalarFunction(1, 1, (*compiler).hasOneValue),
@@ -49,13 +53,6 @@ func filterFunctions() map[string]function {
 	}
 }
 
-func onlyInCalculate() function {
-	return tableFunction(0, -1, func(c *compiler, _ *scope, x *dax.Call) node {
-		c.fail(x, Invalid, "%s can only be used as a filter argument of CALCULATE and CALCULATETABLE.", x.Func)
-		return node{}
-	})
-}
-
 // filterTable is FILTER.
 func (c *compiler) filterTable(s *scope, x *dax.Call) node {
 	table, sc := c.tableOf(s, x.Args[0])
@@ -71,7 +68,7 @@ func (c *compiler) filterTable(s *scope, x *dax.Call) node {
 		if len(keep) == rel.n {
 			return rel
 		}
-		return rel.pick(keep)
+		return e.q.pick(rel, keep)
 	}}
 }
 
@@ -291,6 +288,18 @@ func (c *compiler) relatedTo(s *scope, x dax.Expr, col *modelColumn) node {
 		level := at.depth - 1
 		if t := at.frame.base; t != nil && t.reaches(col.table) {
 			read := t.reader(col)
+			if c.q.allowed[col.table] != nil && t != col.table {
+				// A row that the person may not see is not there to be related to.
+				walk := t.walk(col.table)
+				return node{scalar: func(e *env) value.Value {
+					f := &e.frames[level]
+					row := walk(f.rel.rows[f.row])
+					if int(row) < col.table.size() && !e.q.visible(col.table).Has(row) {
+						return value.Value{}
+					}
+					return col.data.At(row)
+				}}
+			}
 			return node{scalar: func(e *env) value.Value {
 				f := &e.frames[level]
 				return col.data.Values()[read(f.rel.rows[f.row])]

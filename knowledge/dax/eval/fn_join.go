@@ -36,14 +36,8 @@ func (c *compiler) joined(x *dax.Call, a, b *schema) *schema {
 	return sc
 }
 
-// maxJoined bounds the rows that a join makes.
-const maxJoined = 4 << 20
-
 // paired is the given rows of a beside the given rows of b.
 func paired(sc *schema, a, b *relation, left, right []int) *relation {
-	if len(left) > maxJoined {
-		fail(Evaluation, "The query makes a table of more than %d rows.", maxJoined)
-	}
 	r := &relation{schema: sc, n: len(left)}
 	for i := range a.cols {
 		r.cols = append(r.cols, a.vector(i).pick(left))
@@ -63,9 +57,7 @@ func (c *compiler) crossJoin(s *scope, x *dax.Call) node {
 		sc = wide
 		table = func(e *env) *relation {
 			a, b := first(e), second(e)
-			if a.n > 0 && b.n > maxJoined/a.n {
-				fail(Evaluation, "The query makes a table of more than %d rows.", maxJoined)
-			}
+			e.q.spendTable(a.n, b.n*len(wide.cols))
 			left, right := make([]int, 0, a.n*b.n), make([]int, 0, a.n*b.n)
 			for i := range a.n {
 				for j := range b.n {
@@ -87,6 +79,7 @@ func (c *compiler) generate(s *scope, x *dax.Call, all bool) node {
 	return node{schema: sc, table: func(e *env) *relation {
 		a := first(e)
 		var rows []int
+		counted := 0
 		parts := make([][]value.Value, len(right.cols))
 		for i := range parts {
 			parts[i] = []value.Value{}
@@ -102,8 +95,9 @@ func (c *compiler) generate(s *scope, x *dax.Call, all bool) node {
 			if n == 0 && all {
 				rows = append(rows, i)
 			}
-			if len(rows) > maxJoined {
-				fail(Evaluation, "The query makes a table of more than %d rows.", maxJoined)
+			if made := len(rows) * len(sc.cols); made-counted >= smallTable {
+				e.q.spend(made - counted)
+				counted = made
 			}
 			for k := range right.cols {
 				if n == 0 && all {
@@ -163,9 +157,7 @@ func (c *compiler) union(s *scope, x *dax.Call) node {
 		r := newRelation(sc)
 		for _, table := range tables {
 			rel := table(e)
-			if r.n+rel.n > maxJoined {
-				fail(Evaluation, "The query makes a table of more than %d rows.", maxJoined)
-			}
+			e.q.spendTable(rel.n, len(sc.cols))
 			for k := range sc.cols {
 				r.cols[k].vals = append(r.cols[k].vals, rel.values(k)...)
 			}
@@ -234,7 +226,12 @@ func (c *compiler) naturalJoin(s *scope, x *dax.Call, outer bool) node {
 			partners[k] = append(partners[k], j)
 		}
 		r := newRelation(sc)
+		counted := 0
 		for i := range a.n {
+			if made := r.n * len(sc.cols); made-counted >= smallTable {
+				e.q.spend(made - counted)
+				counted = made
+			}
 			vals := a.row(i)
 			found := partners[key(a, 0, i)]
 			for _, j := range found {

@@ -117,6 +117,8 @@ func attempt(e *env, f scalar) (v value.Value, ok bool) {
 		}
 	}()
 	inner := *e
+	calls := e.q.calls
+	defer func() { e.q.calls = calls }()
 	v = f(&inner)
 	f64 := v.Float()
 	return v, f64 == f64 && f64-f64 == 0 // neither infinite nor no number
@@ -181,7 +183,7 @@ func informationFunctions() map[string]function {
 		}),
 		"username":     contextual(0, 0, func(e *env, _ []value.Value) value.Value { return value.OfText(e.q.as.UPN) }),
 		"userobjectid": contextual(0, 0, func(e *env, _ []value.Value) value.Value { return value.OfText(e.q.as.ObjectID) }),
-		"customdata":   plain(0, func([]value.Value) value.Value { return value.Value{} }),
+		"customdata":   contextual(0, 0, func(e *env, _ []value.Value) value.Value { return cell(e.q.as.CustomData) }),
 		"userculture":  plain(0, func([]value.Value) value.Value { return value.OfText("en-US") }),
 	}
 }

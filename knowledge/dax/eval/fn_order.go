@@ -50,6 +50,7 @@ func direction(word string, x dax.Expr) (descending, ok bool) {
 // row.
 func (e *env) ordered(rel *relation, keys []sortKey) (places []int, compare func(a, b int) int) {
 	vals := make([][]value.Value, rel.n)
+	e.q.spendTable(rel.n, len(keys))
 	e.each(rel, func(i int) {
 		row := make([]value.Value, len(keys))
 		for k, key := range keys {

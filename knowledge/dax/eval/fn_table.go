@@ -18,6 +18,7 @@ func tableFunctions() map[string]function {
 		"generateseries": tableFunction(2, 3, (*compiler).generateSeries),
 		"datatable":      tableFunction(3, -1, (*compiler).dataTable),
 		"treatas":        tableFunction(2, -1, (*compiler).treatAs),
+		"topnskip":       tableFunction(3, -1, (*compiler).topNSkip),
 	}
 }
 
@@ -66,6 +67,7 @@ func (c *compiler) addColumns(s *scope, x *dax.Call) node {
 		rel := table(e)
 		out := &relation{schema: wide, n: rel.n, rows: rel.rows, cols: append([]vector(nil), rel.cols...)}
 		made := make([][]value.Value, len(of))
+		e.q.spendTable(rel.n, len(of))
 		for i := range made {
 			made[i] = make([]value.Value, rel.n)
 		}
@@ -144,6 +146,7 @@ func (c *compiler) selectColumns(s *scope, x *dax.Call) node {
 		rel := table(e)
 		r := &relation{schema: out, n: rel.n, cols: make([]vector, len(sources))}
 		computed := false
+		e.q.spendTable(rel.n, len(sources))
 		for i, src := range sources {
 			if src.from >= 0 {
 				r.cols[i] = rel.vector(src.from)
@@ -203,8 +206,24 @@ func (c *compiler) topN(s *scope, x *dax.Call) node {
 	}}
 }
 
-// maxSeries bounds what GENERATESERIES and CALENDAR make.
-const maxSeries = 1 << 20
+// topNSkip is TOPNSKIP: rows of a sorted table after some that are skipped. Rows
+// that tie with the last one are all in.
+func (c *compiler) topNSkip(s *scope, x *dax.Call) node {
+	count, skipped := c.scalarOf(s, x.Args[0]), c.scalarOf(s, x.Args[1])
+	table, sc := c.tableOf(s, x.Args[2])
+	keys := c.sortKeys(s.row(sc), x.Args[3:], true)
+	return node{schema: sc, table: func(e *env) *relation {
+		n := max(0, small(count(e)))
+		rel := table(e)
+		places, compare := e.ordered(rel, keys)
+		places = places[min(len(places), max(0, small(skipped(e)))):]
+		end := min(n, len(places))
+		for end > 0 && end < len(places) && len(keys) > 0 && compare(places[end], places[end-1]) == 0 {
+			end++
+		}
+		return rel.pick(places[:end])
+	}}
+}
 
 func (c *compiler) generateSeries(s *scope, x *dax.Call) node {
 	from, to := c.scalarOf(s, x.Args[0]), c.scalarOf(s, x.Args[1])
@@ -220,9 +239,7 @@ func (c *compiler) generateSeries(s *scope, x *dax.Call) node {
 		}
 		rel := newRelation(sc)
 		n := math.Floor((last.Float()-first.Float())/by.Float() + 1e-9)
-		if n > maxSeries {
-			fail(Evaluation, "GENERATESERIES would make more than %d rows.", maxSeries)
-		}
+		e.q.spend(int(min(n, maxCells) + 1))
 		v := first
 		for i := 0; i <= int(n); i++ {
 			rel.addRow(v)

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pbmb/pbmb/knowledge"
@@ -62,6 +63,15 @@ func (c *compiler) windowSpec(s *scope, x *dax.Call, args []dax.Expr) windowSpec
 	inner := s.row(w.schema)
 	if call, ok := order.(*dax.Call); ok {
 		w.keys = c.sortKeys(inner, call.Args, false)
+		for i, key := range w.keys {
+			w.keys[i].of = func(e *env) value.Value {
+				if v := key.of(e); !v.IsBlank() {
+					return v
+				}
+				// In ORDERBY a blank stands between zero and the negative numbers.
+				return value.OfDouble(-math.SmallestNonzeroFloat64)
+			}
+		}
 	} else {
 		for i := range w.schema.cols {
 			w.keys = append(w.keys, sortKey{of: c.read(inner, i).scalar})

@@ -22,7 +22,7 @@ func functions() map[string]function {
 	for _, family := range []map[string]function{
 		aggregateFunctions(), filterFunctions(), tableFunctions(), groupFunctions(), joinFunctions(),
 		logicalFunctions(), informationFunctions(), textFunctions(), mathFunctions(), statisticFunctions(),
-		dateFunctions(), timeFunctions(), windowFunctions(), pathFunctions(), modelFunctions(),
+		dateFunctions(), timeFunctions(), windowFunctions(), pathFunctions(), modelFunctions(), insideFunctions(),
 		financialFunctions(), distributionFunctions(), regressionFunctions(), writingFunctions(),
 	} {
 		maps.Copy(all, family)
@@ -42,8 +42,8 @@ func (c *compiler) arity(x *dax.Call, min, max int) {
 
 // call compiles the call of a function of the query, of the model or built in.
 func (c *compiler) call(s *scope, x *dax.Call) node {
-	if d := c.userFunction(x.Func); d != nil {
-		return c.userCall(s, x, d)
+	if d, globals := c.userFunction(x.Func); d != nil {
+		return c.userCall(s, x, d, globals)
 	}
 	f, ok := c.q.e.functions[knowledge.Fold(x.Func)]
 	if !ok {
@@ -59,12 +59,14 @@ func (c *compiler) call(s *scope, x *dax.Call) node {
 	return n
 }
 
-func (c *compiler) userFunction(name string) *dax.Definition {
+// userFunction is a function of the query or of the model, nil where there is
+// none, and the variables that its body sees: the model knows none of the query.
+func (c *compiler) userFunction(name string) (*dax.Definition, *scope) {
 	folded := knowledge.Fold(name)
 	if d := c.q.functions[folded]; d != nil {
-		return d
+		return d, c.q.globals
 	}
-	return c.q.e.models[folded]
+	return c.q.e.models[folded], nil
 }
 
 // maxInlined bounds how deep user-defined functions may call each other; they
@@ -73,7 +75,7 @@ const maxInlined = 50
 
 // userCall compiles a user-defined function where it is called: its body, with
 // the parameters bound to the arguments.
-func (c *compiler) userCall(s *scope, x *dax.Call, d *dax.Definition) node {
+func (c *compiler) userCall(s *scope, x *dax.Call, d *dax.Definition, globals *scope) node {
 	c.inlined++
 	defer func() { c.inlined-- }()
 	if c.inlined > maxInlined {
@@ -84,7 +86,8 @@ func (c *compiler) userCall(s *scope, x *dax.Call, d *dax.Definition) node {
 	}
 	// The body sees the row contexts of the call, the query's variables and its
 	// own parameters, not the variables around the call.
-	body := c.q.globals.within(s)
+	defined := globals.within(s)
+	body := defined
 	type assignment struct {
 		slot int
 		b    *binding
@@ -92,19 +95,23 @@ func (c *compiler) userCall(s *scope, x *dax.Call, d *dax.Definition) node {
 	}
 	var assigned []assignment
 	for i, p := range d.Params {
-		arg := p.Default
+		arg, at := p.Default, defined
 		if i < len(x.Args) && x.Args[i] != nil {
-			arg = x.Args[i]
+			arg, at = x.Args[i], s
 		} else if arg == nil {
 			c.arity(x, i+1, len(d.Params))
 		}
+		c.reference(at, x, p, arg)
 		if p.ByExpr || p.Type == "ANYREF" || p.Type == "COLUMNREF" || p.Type == "TABLEREF" || p.Type == "MEASUREREF" || p.Type == "CALENDARREF" {
-			body = body.with(p.Name, &binding{expr: arg, scope: s})
+			body = body.with(p.Name, &binding{expr: arg, scope: at})
 			continue
 		}
-		n := c.any(s, arg)
+		n := c.any(at, arg)
 		if p.Type == "SCALAR" && n.scalar == nil {
-			n = c.scalarNode(s, arg)
+			n = c.scalarNode(at, arg)
+		}
+		if p.Type == "TABLE" && n.table == nil {
+			c.fail(arg, Invalid, "The parameter '%s' of the function '%s' takes a table.", p.Name, d.Name)
 		}
 		if p.Subtype != "" && n.scalar != nil {
 			n = c.converted(n, p.Subtype)
@@ -131,6 +138,29 @@ func (c *compiler) userCall(s *scope, x *dax.Call, d *dax.Definition) node {
 		assign(e)
 		return result.table(e)
 	}}
+}
+
+// reference refuses an argument that is not what a parameter refers to.
+func (c *compiler) reference(s *scope, x *dax.Call, p dax.Param, arg dax.Expr) {
+	ok := true
+	what := ""
+	switch p.Type {
+	case "COLUMNREF":
+		what, ok = "column", c.tryColumn(s, arg) != nil
+	case "TABLEREF":
+		what, ok = "table", c.tryTable(s, arg) != nil
+	case "MEASUREREF":
+		ref, isRef := arg.(*dax.Ref)
+		if name, isName := arg.(*dax.Name); isName { // a parameter that is handed on
+			if b := s.find(name.Value); b != nil {
+				ref, isRef = b.expr.(*dax.Ref)
+			}
+		}
+		what, ok = "measure", isRef && c.q.measure(ref.Name) != nil
+	}
+	if !ok {
+		c.fail(arg, Invalid, "The parameter '%s' of the function '%s' takes a reference to a %s.", p.Name, x.Func, what)
+	}
 }
 
 // typeKind is the kind that a data type word of DAX means.
@@ -215,4 +245,28 @@ func scalarFunction(min, max int, compile func(*compiler, *scope, *dax.Call) nod
 
 func tableFunction(min, max int, compile func(*compiler, *scope, *dax.Call) node) function {
 	return function{min: min, max: max, table: true, compile: compile}
+}
+
+// onlyIn is a word that is read by the function it stands in, and means nothing
+// elsewhere.
+func onlyIn(where string) function {
+	return function{max: -1, compile: func(c *compiler, _ *scope, x *dax.Call) node {
+		c.fail(x, Invalid, "The function %s can only be used in %s.", x.Func, where)
+		return node{}
+	}}
+}
+
+// insideFunctions are words that another function reads as its arguments.
+func insideFunctions() map[string]function {
+	return map[string]function{
+		"rollup":              onlyIn("SUMMARIZE"),
+		"issubtotal":          scalarFunction(1, 1, (*compiler).isSubtotal),
+		"rollupgroup":         onlyIn("ROLLUP and ROLLUPADDISSUBTOTAL"),
+		"rollupaddissubtotal": onlyIn("SUMMARIZECOLUMNS"),
+		"ignore":              onlyIn("SUMMARIZECOLUMNS"),
+		"nonvisual":           onlyIn("SUMMARIZECOLUMNS"),
+		"orderby":             onlyIn("window functions"),
+		"partitionby":         onlyIn("window functions"),
+		"allcrossfiltered":    onlyIn("filter arguments of CALCULATE and CALCULATETABLE"),
+	}
 }

@@ -12,6 +12,7 @@ import (
 // A calculationGroup is a table whose rows are calculation items: a filter on
 // one of them changes what measures compute.
 type calculationGroup struct {
+	table  *table
 	column *modelColumn // of the names of the items
 	items  map[int32]*itemDef
 }
@@ -66,7 +67,7 @@ func (e *Engine) addItems(t *table, empty bool) {
 			c.data.AppendBlank()
 		}
 	}
-	g := &calculationGroup{column: names, items: map[int32]*itemDef{}}
+	g := &calculationGroup{table: t, column: names, items: map[int32]*itemDef{}}
 	for _, item := range def.Items {
 		id, ok := names.data.Find(value.OfText(item.Name))
 		if !ok {
@@ -77,6 +78,9 @@ func (e *Engine) addItems(t *table, empty bool) {
 		g.items[id] = d
 	}
 	e.calculationGroups = append(e.calculationGroups, g)
+	slices.SortStableFunc(e.calculationGroups, func(a, b *calculationGroup) int {
+		return b.table.def.Precedence - a.table.def.Precedence
+	})
 }
 
 // item is the item that the filter context selects; nil where that is not
@@ -86,14 +90,18 @@ func (g *calculationGroup) item(q *query, f *filterContext) *calculationItem {
 	if len(ids) != 1 {
 		return nil
 	}
-	def := g.items[ids[0]]
-	if def == nil {
-		return nil
+	if def := g.items[ids[0]]; def != nil {
+		return q.item(def)
 	}
+	return nil
+}
+
+// item is a calculation item, compiled.
+func (q *query) item(def *itemDef) *calculationItem {
 	item := q.items[def]
 	if item == nil {
 		if def.err != nil {
-			fail(Syntax, "Calculation error in calculation item '%s': %s", def.name, def.err)
+			fail(Syntax, "Calculation error in calculation item '%s': %s", def.name, reason(syntaxError(def.err)))
 		}
 		c := &compiler{q: q}
 		item = &calculationItem{}
@@ -106,5 +114,8 @@ func (g *calculationGroup) item(q *query, f *filterContext) *calculationItem {
 
 // apply computes the item for a measure.
 func (i *calculationItem) apply(q *query, m *measure, f *filterContext) value.Value {
-	return i.scalar(&env{q: q, filter: f, selected: m, vars: make([]variable, i.slots)})
+	q.enter(m)
+	v := i.scalar(&env{q: q, filter: f, selected: m, vars: make([]variable, i.slots)})
+	q.calls--
+	return v
 }

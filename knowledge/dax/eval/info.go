@@ -63,7 +63,7 @@ const (
 func viewTables() view {
 	return view{
 		columns: []string{"ID", "Name", "Model", "DataCategory", "Description", "IsHidden", "StorageMode", "TableStorage",
-			"Expression", "ShowAsVariationsOnly", "IsPrivate", "CalculationGroupPrecedence", "LineageTag"},
+			"Expression", "ShowAsVariationOnly", "IsPrivate", "CalculationGroupPrecedence", "LineageTag"},
 		rows: func(q *query, add func(map[string]any)) {
 			for i, t := range q.e.tables {
 				if q.hidden[t] {
@@ -72,13 +72,14 @@ func viewTables() view {
 				cells := map[string]any{
 					"ID": tableIDs + i, "Name": t.name, "Model": q.e.model.Name, "DataCategory": "Regular",
 					"Description": t.def.Description, "IsHidden": t.def.Hidden, "StorageMode": "Import",
-					"ShowAsVariationsOnly": false, "IsPrivate": false,
+					"ShowAsVariationOnly": false, "IsPrivate": false,
 				}
 				if len(t.def.Items) > 0 {
-					cells["CalculationGroupPrecedence"] = 0
+					cells["CalculationGroupPrecedence"] = t.def.Precedence
 				}
 				if q.as.Unrestricted {
 					cells["Expression"] = t.def.Expression
+					cells["TableStorage"] = fmt.Sprintf("%s (%d)", t.name, tableIDs+i)
 				}
 				add(cells)
 			}
@@ -96,26 +97,31 @@ func viewColumns() view {
 			for _, t := range q.e.tables {
 				for _, c := range t.columns {
 					id++
-					if q.hidden[t] || q.hiddenColumns[c] || c.def == nil {
+					if q.hidden[t] || q.hiddenColumns[c] {
 						continue
+					}
+					def := c.def
+					if def == nil { // of a calculated table whose columns the model does not list
+						def = &knowledge.Column{}
 					}
 					kind := "Data"
 					switch {
-					case c.def.Expression != "":
+					case def.Expression != "":
 						kind = "Calculated"
 					case t.def.Expression != "":
 						kind = "CalculatedTableColumn"
 					}
 					sortBy := "" // this one is a name, as relationships give names
-					if c.def.SortBy != "" {
-						sortBy = c.def.SortBy
+					if def.SortBy != "" {
+						sortBy = def.SortBy
 					}
 					add(map[string]any{
 						"ID": id, "Name": c.name, "Table": t.name, "DataType": typeWord(c), "DataCategory": "Regular",
-						"Description": c.def.Description, "IsHidden": c.def.Hidden, "IsUnique": c.def.Key, "IsKey": c.def.Key,
-						"IsNullable": !c.def.Key, "Alignment": "Default", "SummarizeBy": "None", "Type": kind,
-						"SourceColumn": c.def.SourceColumn, "Expression": c.def.Expression, "FormatString": c.def.FormatString,
-						"IsAvailableInMDX": true, "SortByColumn": sortBy, "GroupingBehavior": "GroupOnValue", "DisplayFolder": c.def.Folder,
+						"Description": def.Description, "IsHidden": def.Hidden, "IsUnique": def.Key, "IsKey": def.Key,
+						"IsNullable": !def.Key, "Alignment": "Default", "SummarizeBy": "None", "Type": kind,
+						"ColumnStorage": fmt.Sprintf("%s (%d)", c.name, id),
+						"SourceColumn":  def.SourceColumn, "Expression": def.Expression, "FormatString": def.FormatString,
+						"IsAvailableInMDX": true, "SortByColumn": sortBy, "GroupingBehavior": "GroupOnValue", "DisplayFolder": def.Folder,
 					})
 				}
 			}
@@ -124,7 +130,10 @@ func viewColumns() view {
 }
 
 func typeWord(c *modelColumn) string {
-	t := c.def.DataType
+	t := knowledge.DataType("")
+	if c.def != nil {
+		t = c.def.DataType
+	}
 	if t == "" && c.data != nil {
 		t = dataType(c.data.Kind)
 	}

@@ -25,7 +25,7 @@ func TestLongTexts(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-	if _, err := tried(t, engine, `DEFINE VAR a = GENERATESERIES ( 1, 1000000 ) EVALUATE UNION ( a, a, a, a, a )`); err == nil {
+	if _, err := tried(t, engine, `DEFINE VAR a = GENERATESERIES ( 1, 1000000 ) EVALUATE UNION ( a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a )`); err == nil {
 		t.Error("a union has no bound")
 	}
 	if _, err := tried(t, engine, `EVALUATE { LEN ( REPT ( "xy", 1000000 ) ) }`); err != nil {

@@ -20,6 +20,9 @@ type query struct {
 	as  Identity
 	now time.Time
 
+	until time.Time // when its time is up
+
+	defined   definitions
 	tables    map[string]*table         // DEFINE TABLE
 	columns   map[*table][]*modelColumn // DEFINE COLUMN
 	measures  map[string]*measure       // of the query, and of the model once they are used
@@ -33,10 +36,18 @@ type query struct {
 	allowed       map[*table]*column.Rows // by row-level security
 	whole         map[*table]*column.Rows
 
+	relations  relationState // the relationships as the model has them
 	propagated map[propagation]*column.Rows
 	remembered int
 	compiled   int // expressions so far
+	nested     int // expressions that are being compiled
+	calls      int // measures that are running
 	texts      int // bytes of the long texts so far
+	cells      int // of the large tables so far
+
+	// trial is set while a query is compiled for its mistakes alone: nothing is
+	// evaluated, and what it defines is empty.
+	trial bool
 
 	items map[*itemDef]*calculationItem // that were used
 }
@@ -51,11 +62,13 @@ type measure struct {
 	state  state
 	scalar scalar
 	slots  int
+
+	of *dax.Definition // the table of the query that a measure of the query belongs to; table is set once it is compiled
 }
 
 func (e *Engine) newQuery(ctx context.Context, as Identity) *query {
 	return &query{
-		e: e, ctx: ctx, as: as, now: e.now(),
+		e: e, ctx: ctx, as: as, now: e.now(), until: time.Now().Add(maxTime),
 		tables:     map[string]*table{},
 		columns:    map[*table][]*modelColumn{},
 		measures:   map[string]*measure{},
@@ -69,12 +82,6 @@ func (e *Engine) newQuery(ctx context.Context, as Identity) *query {
 
 // canceled is the panic of a query whose context has ended.
 type canceled struct{ cause error }
-
-func (q *query) check() {
-	if err := q.ctx.Err(); err != nil {
-		panic(canceled{err})
-	}
-}
 
 // env is an environment without filters.
 func (q *query) env(slots int) *env {
@@ -125,7 +132,7 @@ func (q *query) find(c *modelColumn, v value.Value) (int32, bool) {
 // table is a table by name, nil where there is none.
 func (q *query) table(name string) *table {
 	folded := knowledge.Fold(name)
-	if t := q.tables[folded]; t != nil {
+	if t := q.definedTable(folded); t != nil {
 		return t
 	}
 	t := q.e.byName[folded]
@@ -138,10 +145,8 @@ func (q *query) table(name string) *table {
 // column is a column of a table by name, nil where there is none.
 func (q *query) column(t *table, name string) *modelColumn {
 	folded := knowledge.Fold(name)
-	for _, c := range q.columns[t] {
-		if c.folded == folded {
-			return c
-		}
+	if c := q.definedColumn(t, folded); c != nil {
+		return c
 	}
 	if t.state != done {
 		q.e.needTable(t)
@@ -199,6 +204,10 @@ func (m *measure) compile(q *query) {
 		err = q.e.try(func() {
 			c := &compiler{q: q, home: m.table}
 			scope := q.globals
+			if m.of != nil {
+				m.table = q.table(m.of.Name)
+				c.home = m.table
+			}
 			if m.def != nil {
 				scope = nil // the model knows nothing of the query's variables
 			}
@@ -225,6 +234,7 @@ func (m *measure) compile(q *query) {
 // measureRef is the use of a measure: its expression under a filter context that
 // the row contexts have been turned into.
 func (c *compiler) measureRef(at dax.Node, m *measure) node {
+	c.outsideConditions(at, "PLACEHOLDER") // what Power BI calls a measure there
 	c.at(at, func() { m.compile(c.q) })
 	return node{scalar: func(e *env) value.Value {
 		return m.compute(e, e.transition())
@@ -257,7 +267,19 @@ func (m *measure) compute(e *env, f *filterContext) value.Value {
 	if m.slots > 0 {
 		inner.vars = make([]variable, m.slots)
 	}
-	return m.scalar(&inner)
+	e.q.enter(m)
+	v := m.scalar(&inner)
+	e.q.calls--
+	return v
+}
+
+// rehearsal is a query that sees what q sees, and only compiles: a mistake in the
+// last EVALUATE is told before the first definition is computed.
+func (q *query) rehearsal() *query {
+	trial := q.e.newQuery(q.ctx, q.as)
+	trial.trial = true
+	trial.allowed, trial.hidden, trial.hiddenColumns = q.allowed, q.hidden, q.hiddenColumns
+	return trial
 }
 
 // run evaluates a whole query.
@@ -266,91 +288,21 @@ func (q *query) run(x *dax.Query) *Result {
 	env := q.env(0)
 	q.define(c, env, x.Definitions)
 	result := &Result{}
+	var evaluate []func() ResultTable
 	for _, ev := range x.Evaluates {
-		result.Tables = append(result.Tables, q.evaluate(c, env, ev))
+		evaluate = append(evaluate, q.evaluate(c, env, ev))
+	}
+	if q.trial {
+		return nil
+	}
+	for _, f := range evaluate {
+		result.Tables = append(result.Tables, f())
 	}
 	return result
 }
 
-// define makes the definitions known, in an order in which they may use each
-// other: functions and measures are only compiled where they are used.
-func (q *query) define(c *compiler, e *env, definitions []dax.Definition) {
-	for i := range definitions {
-		d := &definitions[i]
-		switch d.Kind {
-		case dax.DefineFunction:
-			q.functions[knowledge.Fold(d.Name)] = d
-		case dax.DefineMeasure:
-			t := c.tableNamed(d, d.Table)
-			q.measures[knowledge.Fold(d.Name)] = &measure{name: d.Name, table: t, expr: d.Value}
-		case dax.DefineMParameter:
-			c.fail(d, Unsupported, "MPARAMETER is not supported.")
-		}
-	}
-	for i := range definitions {
-		d := &definitions[i]
-		switch d.Kind {
-		case dax.DefineTable:
-			if d.Shape != nil {
-				c.fail(d, Unsupported, "WITH VISUAL SHAPE is not supported.")
-			}
-			q.defineTable(c, e, d)
-		case dax.DefineColumn:
-			t := c.tableNamed(d, d.Table)
-			col := &modelColumn{table: t, name: d.Name, folded: knowledge.Fold(d.Name), expr: d.Value, state: done}
-			col.data = q.computeColumn(col, q.globals)
-			q.columns[t] = append(q.columns[t], col)
-			delete(q.schemas, t)
-		case dax.DefineVar:
-			n := c.any(q.globals, d.Value)
-			slot := len(q.values)
-			q.values = append(q.values, variable{})
-			b := &binding{node: node{schema: n.schema}}
-			e.grow(c.slots)
-			if n.scalar != nil {
-				q.values[slot].scalar = n.scalar(e)
-				b.node.scalar = func(*env) value.Value { return q.values[slot].scalar }
-			} else {
-				q.values[slot].table = n.table(e)
-				b.node.table = func(*env) *relation { return q.values[slot].table }
-			}
-			q.globals = q.globals.with(d.Name, b)
-		}
-	}
-	for i := range definitions {
-		if d := &definitions[i]; d.Kind == dax.DefineMeasure {
-			c.at(d, func() { q.measure(d.Name).compile(q) })
-		}
-	}
-}
-
-func (e *env) grow(slots int) {
-	for len(e.vars) < slots {
-		e.vars = append(e.vars, variable{})
-	}
-}
-
-// defineTable computes a table of the query. Its columns are new ones: filters
-// on the columns that they come from do not reach them.
-func (q *query) defineTable(c *compiler, e *env, d *dax.Definition) {
-	run, sc := c.tableOf(q.globals, d.Value)
-	e.grow(c.slots)
-	rel := run(e)
-	t := &table{engine: q.e, name: d.Name, def: &knowledge.Table{Name: d.Name}, n: rel.n, state: done}
-	for i, m := range sc.cols {
-		data := column.New(m.name, kindOf(rel, i))
-		for row := range rel.n {
-			data.Append(rel.at(i, row))
-		}
-		data.AppendBlank()
-		t.columns = append(t.columns, &modelColumn{table: t, name: m.name, folded: knowledge.Fold(m.name), data: data, state: done})
-	}
-	t.seal()
-	q.tables[knowledge.Fold(d.Name)] = t
-}
-
-// evaluate is one EVALUATE.
-func (q *query) evaluate(c *compiler, e *env, x *dax.Evaluate) ResultTable {
+// evaluate compiles one EVALUATE.
+func (q *query) evaluate(c *compiler, e *env, x *dax.Evaluate) func() ResultTable {
 	run, sc := c.tableOf(q.globals, x.Table)
 	inner := q.globals.row(sc)
 	var keys []scalar
@@ -364,22 +316,26 @@ func (q *query) evaluate(c *compiler, e *env, x *dax.Evaluate) ResultTable {
 	if len(start) > len(keys) {
 		c.fail(x, Invalid, "START AT has more values than ORDER BY has terms.")
 	}
-	e.grow(c.slots)
-	rel := run(e)
-	for i, m := range sc.cols {
-		if m.lineage != nil && rel.cols[i].vals == nil {
-			q.e.needColumn(m.lineage)
+	return func() ResultTable {
+		e.grow(c.slots)
+		rel := run(e)
+		for i, m := range sc.cols {
+			if m.lineage != nil && rel.cols[i].vals == nil {
+				q.e.needColumn(m.lineage)
+			}
 		}
+		if len(keys) > 0 {
+			rel = q.order(e, rel, x.OrderBy, keys, start)
+		}
+		q.spendTable(rel.n, len(rel.cols))
+		return output(rel)
 	}
-	if len(keys) > 0 {
-		rel = q.order(e, rel, x.OrderBy, keys, start)
-	}
-	return output(rel)
 }
 
 // order sorts the rows of a result and leaves out those before START AT.
 func (q *query) order(e *env, rel *relation, terms []dax.OrderTerm, keys, start []scalar) *relation {
 	sorted := make([][]value.Value, rel.n)
+	q.spendTable(rel.n, len(keys))
 	e.each(rel, func(i int) {
 		row := make([]value.Value, len(keys))
 		for k, key := range keys {

@@ -33,6 +33,10 @@ type relation struct {
 	n      int
 	rows   []int32 // of schema.base
 	cols   []vector
+
+	// keep is what KEEPFILTERS leaves: a row that is turned into filters comes on
+	// top of those that are there.
+	keep bool
 }
 
 // A vector is one column of a relation: values, or the numbers of values of a

@@ -11,6 +11,10 @@ type Identity struct {
 	UPN      string // what USERPRINCIPALNAME() and USERNAME() give
 	ObjectID string // what USEROBJECTID() gives
 
+	// CustomData is what CUSTOMDATA() gives: what an application said for the
+	// person; empty is blank.
+	CustomData string
+
 	// Roles are the model's roles that the person is a member of. A row is
 	// visible where one of them shows it.
 	Roles []string
@@ -49,6 +53,7 @@ const (
 	Invalid     ErrorKind = "invalid"     // names are known, but the expression makes no sense
 	Evaluation  ErrorKind = "evaluation"  // the values do not allow it
 	Refused     ErrorKind = "refused"     // the person is in no role of a model with roles
+	Exceeded    ErrorKind = "exceeded"    // the query wants more memory, time or depth than it may use
 )
 
 // An Error is what a query gets instead of rows.

@@ -28,9 +28,11 @@ import (
 //	calculated NAME = EXPRESSION      a calculated table
 //	function NAME = (a) => EXPRESSION
 //	item T NAME = EXPRESSION          an item of the calculation group T
+//	precedence T NUMBER               of the calculation group T
 //	role NAME
 //	  Table = EXPRESSION              or: Table hidden, Table[Column] hidden
 //	as UPN ROLE, ROLE                 who asks from here on; without roles: a writer
+//	custom TEXT                       what CUSTOMDATA() is for them
 //	eval NAME                         lines of EXPRESSION => RESULT
 //	query NAME                        a query; then --, then the columns, then the rows
 //	                                  that must come, in any order without ORDER BY;
@@ -123,6 +125,8 @@ func runScript(t *testing.T, file string) {
 					s.as.Roles = append(s.as.Roles, role)
 				}
 			}
+		case "custom":
+			s.as.CustomData = rest
 		default:
 			if err := s.declare(word, rest, st.body); err != nil {
 				t.Fatalf("%s:%d: %v", file, st.line, err)
@@ -188,6 +192,11 @@ func (s *script) declare(word, rest string, body []string) error {
 		if len(t.Columns) == 0 {
 			t.Columns = []knowledge.Column{{Name: "Name", DataType: knowledge.String}, {Name: "Ordinal", DataType: knowledge.Int64}}
 		}
+	case "precedence":
+		table, number, _ := strings.Cut(rest, " ")
+		n, err := strconv.Atoi(number)
+		s.table(table).Precedence = n
+		return err
 	case "role":
 		role := knowledge.Role{Name: rest}
 		for _, line := range body {

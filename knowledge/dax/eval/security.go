@@ -46,10 +46,11 @@ func (q *query) roles() []*knowledge.Role {
 // countries sees the sales of those products and those of those countries.
 func (q *query) allowedBy(roles []*knowledge.Role) map[*table]*column.Rows {
 	allowed := map[*table]*column.Rows{}
+	plans := newPlanner((*relationship).securityFlow, func(*relationship) int { return 0 })
 	for i, role := range roles {
 		own := q.rules(role)
 		for _, t := range q.e.tables {
-			rows := q.securedRows(own, t, nil, nil)
+			rows := securedRows(own, plans.of(t))
 			switch before := allowed[t]; {
 			case rows == nil:
 				delete(allowed, t)
@@ -61,6 +62,19 @@ func (q *query) allowedBy(roles []*knowledge.Role) map[*table]*column.Rows {
 		}
 	}
 	return allowed
+}
+
+// securityFlow is the directions in which rules pass a relationship: from the one
+// side to the many side, and both ways only where the relationship says so. Only
+// active relationships carry them.
+func (r *relationship) securityFlow() flow {
+	switch {
+	case r.def.Inactive:
+		return noFlow
+	case r.def.BothSecure, r.one():
+		return toFrom | fromTo
+	}
+	return toFrom
 }
 
 // rules is the rows that each rule of a role lets through.
@@ -111,41 +125,36 @@ func (q *query) admit(set *column.Bitmap, role *knowledge.Role, t *table, rule s
 	})
 }
 
-// securedRows is the rows of t that the rules of a role let through, their own
-// and those that reach it; nil for all of them. A row of the many side is visible
-// where the row that it lands on is; rules flow the other way too where the
-// relationship says so. Only active relationships carry them. The rows are asked
-// for over a relationship, which is not followed back, from the tables on the
-// path.
-func (q *query) securedRows(own map[*table]*column.Rows, t *table, over *relationship, path []*table) *column.Rows {
-	for _, before := range path {
-		if before == t {
-			return nil
+// securedRows is the rows of a table that the rules of a role let through, its
+// own and those that reach it; nil for all of them. A row of the many side is
+// visible where the row that it lands on is.
+func securedRows(own map[*table]*column.Rows, p *plan) *column.Rows {
+	for _, from := range p.ambiguous {
+		if own[from] != nil {
+			fail(Invalid, "There are ambiguous paths of relationships between the tables '%s' and '%s' for row-level security.", from.name, p.table.name)
 		}
 	}
-	path = append(path[:len(path):len(path)], t)
-	rows := own[t]
-	and := func(more *column.Rows) {
-		if rows == nil {
-			rows = more
+	var rows *column.Rows
+	if p.own {
+		rows = own[p.table]
+	}
+	for _, in := range p.inflow {
+		there := securedRows(own, in.from)
+		if there == nil {
+			continue
+		}
+		if in.rel.err != nil {
+			panic(in.rel.err)
+		}
+		if in.direction == toFrom {
+			there = in.rel.down(there)
 		} else {
-			rows = rows.And(more)
+			there = in.rel.up(there)
 		}
-	}
-	for _, r := range t.out {
-		if r == over || r.def.Inactive {
-			continue
-		}
-		if there := q.securedRows(own, r.to.table, r, path); there != nil {
-			and(r.down(there))
-		}
-	}
-	for _, r := range t.in {
-		if r == over || r.def.Inactive || !r.def.BothSecure && !r.one() {
-			continue
-		}
-		if there := q.securedRows(own, r.from.table, r, path); there != nil {
-			and(r.up(there))
+		if rows == nil {
+			rows = there
+		} else {
+			rows = rows.And(there)
 		}
 	}
 	return rows

@@ -84,7 +84,7 @@ func (c *compiler) support(x dax.Expr, cols []*modelColumn, vars map[string]dax.
 }
 
 func (c *compiler) supportCall(x *dax.Call, cols []*modelColumn, vars map[string]dax.Expr, depth int) *table {
-	if c.userFunction(x.Func) != nil || len(x.Args) == 0 || x.Args[0] == nil {
+	if d, _ := c.userFunction(x.Func); d != nil || len(x.Args) == 0 || x.Args[0] == nil {
 		return nil
 	}
 	switch knowledge.Fold(x.Func) {

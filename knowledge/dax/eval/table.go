@@ -92,8 +92,8 @@ func (c *modelColumn) meta() colMeta {
 type relationship struct {
 	def      *knowledge.Relationship
 	from, to *modelColumn
-	many     bool // many to many: no expansion and no blank row
-	err      error
+	many     bool  // many to many: no expansion and no blank row
+	err      error // why it cannot be used
 
 	// toRow gives for each row of from, the blank row included, the row of to
 	// that it lands on; nil where many is set.
@@ -117,9 +117,10 @@ func (r *relationship) build() {
 	}
 	if !r.many {
 		// The model says that this side is unique; rows say whether it is.
-		for id := range to.Values() {
+		for id, v := range to.Values() {
 			if id != int(column.BlankID) && len(to.RowsOf(int32(id))) > 1 {
 				r.many = true
+				r.err = &Error{Kind: Invalid, Message: fmt.Sprintf("Column '%s' in Table '%s' contains a duplicate value '%s' and this is not allowed for columns on the one side of a many-to-one relationship or for columns that are used as the primary key of a table.", r.to.name, r.to.table.name, v)}
 				break
 			}
 		}
