@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/knowledge"
+	reports "github.com/pbmb/pbmb/sync/sample/report"
 )
 
 // The things of the tenant.
@@ -46,6 +47,7 @@ type (
 		id, name string
 
 		dataset  *dataset
+		drawn    *reports.Report // nil where nobody defined what it draws
 		by       *person
 		app      *app    // of an app's copy
 		original *report // of an app's copy

@@ -272,7 +272,7 @@ small { color: #595959; display: block; overflow-wrap: anywhere }
 {{template "head"}}
 <main>
 <h1>The sample tenant</h1>
-<p>This address stands in for Microsoft Entra ({{"` + LoginPath + `"}}), Graph ({{"` + GraphPath + `"}}) and the Power BI REST API ({{"` + PowerBIPath + `"}}); and for two more sign-in providers: Google ({{"` + GooglePath + `"}}) and the company's own by OpenID Connect ({{"` + OpenIDPath + `"}}). pbmb is at its own address. These people can sign in there:</p>
+<p>This address stands in for Microsoft Entra ({{"` + LoginPath + `"}}), Graph ({{"` + GraphPath + `"}}) and the Power BI REST API ({{"` + PowerBIPath + `"}}); and for two more sign-in providers: Google ({{"` + GooglePath + `"}}) and the company's own by OpenID Connect ({{"` + OpenIDPath + `"}}). pbmb is at its own address. The company's <a href="/home">reports</a> can be looked at here, as anybody. These people can sign in there:</p>
 <ul>
 {{range .}}<li>{{.Email}}, {{.Name}}, {{.Title}}{{if .Disabled}} (disabled){{end}}</li>
 {{end}}</ul>

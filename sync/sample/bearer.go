@@ -12,7 +12,9 @@ type caller struct {
 	person *person // nil for an app
 	app    string
 	scopes []string
-	key    string // by which limits are counted
+	key    string // the object id, by which limits are counted too
+
+	expires time.Time // of the token
 }
 
 // may reports whether the token has one of some permissions.
@@ -66,7 +68,9 @@ func (t *Tenant) bearer(r *http.Request, audience string) (caller, tokenState) {
 	case now.After(time.Unix(claims.Expires, 0)):
 		return caller{}, tokenExpired
 	}
-	c := caller{app: claims.App, scopes: strings.Fields(claims.Scopes), key: claims.Object}
+	c := caller{
+		app: claims.App, scopes: strings.Fields(claims.Scopes), key: claims.Object, expires: time.Unix(claims.Expires, 0),
+	}
 	if claims.Kind == "app" {
 		return c, tokenGood
 	}

@@ -171,6 +171,13 @@ func peopleChanges() []Change {
 			}),
 		declare("tokens/revoke", "person revoke <person>", "ends a person's refresh tokens and sign-in sessions; access tokens last on",
 			func(t *Tenant, in inPerson) error { return t.RevokeTokens(in.Person) }),
+		declare("embed-tokens/revoke", "embedtoken revoke <token_id>", "ends an embedding token, so that it opens no report any more",
+			func(t *Tenant, in inEmbedToken) error {
+				if t.RevokeEmbedTokens(in.ID) == 0 {
+					return fmt.Errorf("embedding token %q: %w", in.ID, knowledge.ErrNotFound)
+				}
+				return nil
+			}),
 		declare("permissions/delay", "permission delay <seconds>", "makes changes of who may do what count only after some time; lists and scans tell them at once",
 			func(t *Tenant, in seconds) error {
 				if in.Seconds < 0 {
@@ -233,6 +240,15 @@ func (t *Tenant) setAppRight(in appRight) error {
 	}
 	return missing("app", in.App)
 }
+
+// inEmbedToken names an embedding token.
+type inEmbedToken struct {
+	ID string `json:"token_id" doc:"id of the token, as GenerateToken answers it"`
+}
+
+// RevokeEmbedTokens ends the embedding token with an id, or all where it is empty,
+// and returns how many there were.
+func (t *Tenant) RevokeEmbedTokens(id string) int { return t.embeds.revoke(id) }
 
 // RevokeTokens ends the refresh tokens and sign-in sessions of a person. Access
 // tokens last on, as they do at Entra.

@@ -285,6 +285,12 @@ func TestEveryChangeShows(t *testing.T) {
 			t.Errorf("a revoked token: %+v", problem)
 		}
 	})
+	embed, _ := s.generate(s.product(), "Sales overview", map[string]any{})
+	step("embed-tokens/revoke", map[string]any{"token_id": embed.TokenID}, func() {
+		if d, res := s.describe("EmbedToken", embed.Token, s.reportID("Commercial", "Sales overview")); res.StatusCode != 403 {
+			t.Errorf("a revoked token opens %s: %s", d.Name, res.Status)
+		}
+	})
 	step("keys/rotate", map[string]any{}, func() {
 		if keyID(t, s.powerBI("viewer")) == keyID(t, token) {
 			t.Error("tokens are signed by the same key")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/tmdl"
+	reports "github.com/pbmb/pbmb/sync/sample/report"
 )
 
 // The company's file, as testdata/company/company.yaml has it.
@@ -22,6 +23,7 @@ type (
 		InitialDomain string          `yaml:"initial_domain"`
 		People        []personFile    `yaml:"people"`
 		Groups        []groupFile     `yaml:"groups"`
+		Apps          []appIDFile     `yaml:"app_registrations"`
 		Workspaces    []workspaceFile `yaml:"workspaces"`
 
 		GoogleAccounts []accountFile `yaml:"google_accounts"`
@@ -46,6 +48,10 @@ type (
 		Count   int      `yaml:"count"` // so many groups, numbered
 		Members []string `yaml:"members"`
 		Groups  []string `yaml:"groups"`
+	}
+	appIDFile struct {
+		Name string `yaml:"name"`
+		ID   string `yaml:"id"`
 	}
 	accessFile struct {
 		To    string `yaml:"to"`
@@ -80,6 +86,7 @@ type (
 		Name    string `yaml:"name"`
 		Dataset string `yaml:"dataset"`
 		By      string `yaml:"by"`
+		File    string `yaml:"file"` // of its definition
 	}
 	appFile struct {
 		Name        string       `yaml:"name"`
@@ -129,13 +136,18 @@ func (t *Tenant) loadCompany(fsys fs.FS) error {
 		t.addPerson(l, c, p)
 	}
 	t.addGroups(l, c.Groups)
+	for _, f := range c.Apps {
+		l.byKey[f.Name] = &servicePrincipal{id: id("service principal", f.ID), name: f.Name}
+	}
 	t.addIdentityProviders(c)
 	for _, w := range c.Workspaces {
 		if err := t.addWorkspace(l, fsys, w); err != nil {
 			return fmt.Errorf("workspace %s: %w", w.Name, err)
 		}
 	}
-	t.linkReports(l, c.Workspaces)
+	if err := t.linkReports(l, fsys, c.Workspaces); err != nil {
+		return err
+	}
 	return l.broken
 }
 
@@ -223,7 +235,7 @@ func (t *Tenant) addWorkspace(l *loader, fsys fs.FS, f workspaceFile) error {
 
 // linkReports adds the reports and apps once all datasets are there, since a
 // report may lie in another workspace than its dataset.
-func (t *Tenant) linkReports(l *loader, list []workspaceFile) {
+func (t *Tenant) linkReports(l *loader, fsys fs.FS, list []workspaceFile) error {
 	dataset := func(name string) *dataset {
 		d := t.datasetNamed(name)
 		if d == nil {
@@ -234,9 +246,16 @@ func (t *Tenant) linkReports(l *loader, list []workspaceFile) {
 	for i, f := range list {
 		w := t.held.spaces[i]
 		for _, r := range f.Reports {
-			w.reports = append(w.reports, &report{
+			rep := &report{
 				id: id("report", f.Name+"/"+r.Name), name: r.Name, dataset: dataset(r.Dataset), by: l.principal(r.By).(*person),
-			})
+			}
+			if l.broken != nil {
+				return l.broken
+			}
+			if err := rep.define(fsys, path.Join(f.Folder, "reports", r.File+".yaml")); err != nil {
+				return fmt.Errorf("report %s of %s: %w", r.Name, f.Name, err)
+			}
+			w.reports = append(w.reports, rep)
 		}
 		if f.App == nil {
 			continue
@@ -254,9 +273,20 @@ func (t *Tenant) linkReports(l *loader, list []workspaceFile) {
 			original := w.reports[i]
 			a.reports = append(a.reports, &report{
 				id: id("app report", f.App.Name+"/"+name), name: name, dataset: original.dataset,
-				by: original.by, app: a, original: original,
+				by: original.by, drawn: original.drawn, app: a, original: original,
 			})
 		}
 		w.app = a
 	}
+	return nil
+}
+
+// define reads what a report draws.
+func (r *report) define(fsys fs.FS, name string) error {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return err
+	}
+	r.drawn, err = reports.Parse(data, r.id, r.dataset.model())
+	return err
 }

@@ -62,6 +62,10 @@ type Config struct {
 	// exactly. None means any http address on the loopback interface.
 	RedirectURIs []string
 
+	// EmbeddedBy are the origins whose pages may embed reports, written as for the
+	// directive frame-ancestors. None means any on the loopback interface.
+	EmbeddedBy []string
+
 	// Models are paths of TMDL folders and .bim files that become datasets of the
 	// workspace "Added models".
 	Models []string

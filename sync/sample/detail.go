@@ -57,7 +57,7 @@ func (t *Tenant) getReport(w http.ResponseWriter, r *http.Request, c caller) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if rep, space, ok := t.findReport(w, r, c); ok {
-		t.one(w, r, "reports", reportEntry(rep, space.id, c))
+		t.one(w, r, "reports", reportEntry(t.base(r), rep, space.id, c))
 	}
 }
 
@@ -87,7 +87,7 @@ func (t *Tenant) getAppReport(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	for _, rep := range a.reports {
 		if same(rep.id, r.PathValue("report")) {
-			t.one(w, r, "reports", reportEntry(rep, a.space.id, c))
+			t.one(w, r, "reports", reportEntry(t.base(r), rep, a.space.id, c))
 			return
 		}
 	}

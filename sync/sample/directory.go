@@ -23,11 +23,25 @@ type person struct {
 
 func (p *person) objectID() string { return p.id }
 
+// public is what the tenant tells of a person.
+func (p *person) public() Person {
+	return Person{
+		Email: p.mail, UPN: p.upn, Name: p.name, Title: p.title, ObjectID: p.id, Disabled: p.disabled.Load(), Guest: p.guest.Load(),
+	}
+}
+
 // names splits the display name as Entra keeps it.
 func (p *person) names() (given, family string) {
 	given, family, _ = strings.Cut(p.name, " ")
 	return given, family
 }
+
+// A servicePrincipal is an app registration on its own behalf.
+type servicePrincipal struct {
+	id, name string
+}
+
+func (s *servicePrincipal) objectID() string { return s.id }
 
 // A group of people and of groups.
 type group struct {

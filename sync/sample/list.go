@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	reports "github.com/pbmb/pbmb/sync/sample/report"
 )
 
 // findGroup returns the workspace of the path, as the caller sees it. Without
@@ -192,28 +194,47 @@ func (t *Tenant) listReports(w http.ResponseWriter, r *http.Request, c caller) {
 	var list []object
 	if ws != nil {
 		for _, rep := range ws.reports {
-			list = append(list, reportEntry(rep, ws.id, c))
+			list = append(list, reportEntry(t.base(r), rep, ws.id, c))
 		}
 	}
 	t.odata(w, r, "reports", list)
 }
 
-func reportEntry(rep *report, space string, c caller) object {
+// reportEntry is a report in a list. Its addresses are those of app.powerbi.com,
+// in whose place the tenant's own address is.
+func reportEntry(base string, rep *report, space string, c caller) object {
 	entry := object{
 		"id": rep.id, "name": rep.name, "datasetId": rep.dataset.id, "datasetWorkspaceId": rep.dataset.space.id,
 		"reportType": "PowerBIReport", "isOwnedByMe": c.person != nil && rep.by.id == c.person.id, "isFromPbix": true,
-		"webUrl":   "https://app.powerbi.com/groups/" + space + "/reports/" + rep.id,
-		"embedUrl": "https://app.powerbi.com/reportEmbed?reportId=" + rep.id + "&groupId=" + space,
+		"webUrl":   base + "/groups/" + space + "/reports/" + rep.id,
+		"embedUrl": base + reports.PagePath + "?reportId=" + rep.id + "&groupId=" + space,
 		"users":    []object{}, "subscriptions": []object{},
 	}
 	if rep.app != nil {
 		entry["appId"] = rep.app.id
 		entry["originalReportId"] = rep.original.id
-		entry["webUrl"] = "https://app.powerbi.com/Redirect?action=OpenReport&appId=" + rep.app.id + "&reportObjectId=" + rep.id
-		entry["embedUrl"] = "https://app.powerbi.com/reportEmbed?reportId=" + rep.id + "&appId=" + rep.app.id
+		entry["webUrl"] = base + "/Redirect?action=OpenReport&appId=" + rep.app.id + "&reportObjectId=" + rep.id
+		entry["embedUrl"] = base + reports.PagePath + "?reportId=" + rep.id + "&appId=" + rep.app.id
 		delete(entry, "isOwnedByMe")
 	}
 	return entry
+}
+
+// listPages lists the pages of a report, in their order.
+func (t *Tenant) listPages(w http.ResponseWriter, r *http.Request, c caller) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	rep, _, ok := t.findReport(w, r, c)
+	if !ok {
+		return
+	}
+	var list []object
+	if rep.drawn != nil {
+		for i, p := range rep.drawn.Pages {
+			list = append(list, object{"name": p.ID, "displayName": p.Name, "order": i})
+		}
+	}
+	t.odata(w, r, "pages", list)
 }
 
 // appsOf gives the apps that are open to a person.
@@ -261,7 +282,7 @@ func (t *Tenant) listAppReports(w http.ResponseWriter, r *http.Request, c caller
 	}
 	var list []object
 	for _, rep := range a.reports {
-		list = append(list, reportEntry(rep, a.space.id, c))
+		list = append(list, reportEntry(t.base(r), rep, a.space.id, c))
 	}
 	t.odata(w, r, "reports", list)
 }

@@ -66,6 +66,7 @@ func (t *Tenant) mountPerson(mux *http.ServeMux) {
 	both("POST /datasets/{dataset}/executeDaxQueries", t.executeDaxQueries, datasets...)
 	both("GET /reports", t.listReports, reports)
 	both("GET /reports/{report}", t.getReport, reports)
+	both("GET /reports/{report}/pages", t.listPages, reports)
 	both("GET /dashboards", t.listDashboards, dashboards)
 	both("GET /dashboards/{dashboard}", t.getDashboard, dashboards)
 	both("GET /dashboards/{dashboard}/tiles", t.listTiles, dashboards)
@@ -78,6 +79,7 @@ func (t *Tenant) mountPerson(mux *http.ServeMux) {
 	person("GET /capacities", t.listCapacities, "Capacity.Read.All")
 	person("GET /availableFeatures", t.listFeatures)
 	person("POST /RefreshUserPermissions", t.refreshPermissions, workspaces)
+	t.mountEmbedTokens(mux)
 }
 
 // A rate is how many calls are allowed within some time.

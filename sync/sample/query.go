@@ -86,20 +86,25 @@ func (t *Tenant) queryAs(w http.ResponseWriter, r *http.Request, c caller, imper
 			detail("DetailsMessage", "You cannot query the dataset "+d.id+"."))
 		return nil, eval.Identity{}, false
 	}
-	p, writes := c.person, may.write
+	p := c.person
 	if impersonated != "" && len(d.model().Roles) > 0 { // ignored where there is no row-level security
 		other := t.personByName(impersonated)
 		if other == nil || !may.write {
 			powerBIError(w, http.StatusForbidden, "PowerBINotAuthorizedException", "")
 			return nil, eval.Identity{}, false
 		}
-		p, writes = other, t.rightsOn(other, d).write
+		p = other
 	}
+	return d, t.identityOf(p, d), true
+}
+
+// identityOf is for whom a query of a person runs.
+func (t *Tenant) identityOf(p *person, d *dataset) eval.Identity {
 	upn := p.upn
 	if p.guest.Load() {
 		upn = p.mail // what a guest's sign-in name is to Power BI
 	}
-	return d, eval.Identity{UPN: upn, ObjectID: p.id, Roles: t.rolesOf(d, p), Unrestricted: writes}, true
+	return eval.Identity{UPN: upn, ObjectID: p.id, Roles: t.rolesOf(d, p), Unrestricted: t.rightsOn(p, d).write}
 }
 
 // queryError answers what was wrong with a query.

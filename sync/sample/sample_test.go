@@ -154,6 +154,15 @@ func (s *site) app(client, secret string) string {
 // call asks one of the APIs and decodes a JSON answer into out, where out is not nil.
 func (s *site) call(token, method, path string, body, out any) *http.Response {
 	s.t.Helper()
+	if token != "" {
+		token = "Bearer " + token
+	}
+	return s.send(token, method, path, body, out)
+}
+
+// send is call with the whole header Authorization, where it is not empty.
+func (s *site) send(authorization, method, path string, body, out any) *http.Response {
+	s.t.Helper()
 	var reader io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
@@ -167,8 +176,8 @@ func (s *site) call(token, method, path string, body, out any) *http.Response {
 		s.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -224,11 +224,14 @@ func operations(s *site) []described {
 		"POST /groups/{groupId}/datasets/{datasetId}/executeQueries": {body: oneQuery(`EVALUATE VALUES ( Store[Channel] )`)},
 		"POST /datasets/{datasetId}/refreshes":                       {body: map[string]any{"type": "Full"}, want: 202},
 		"POST /groups/{groupId}/datasets/{datasetId}/refreshes":      {body: map[string]any{"notifyOption": "NoNotification"}, want: 202},
-		"GET /capacities":                {who: "admin"},
-		"POST /admin/workspaces/getInfo": {body: map[string]any{"workspaces": []string{s.WorkspaceID("Finance")}}, want: 202},
-		"GET /admin/groups":              {query: "$top=5000&$expand=users,reports,dashboards,datasets,dataflows,workbooks"},
-		"GET /admin/apps":                {query: "$top=100"},
-		"GET /admin/activityevents":      {query: "startDateTime='2026-11-30T00:00:00'&endDateTime='2026-11-30T23:59:59'"},
+		"POST /groups/{groupId}/reports/{reportId}/GenerateToken":    {body: map[string]any{"accessLevel": "View"}},
+		"POST /groups/{groupId}/datasets/{datasetId}/GenerateToken":  {body: map[string]any{"accessLevel": "View"}},
+		"POST /GenerateToken":                                        {body: map[string]any{"datasets": []any{map[string]any{"id": s.DatasetID("Sales")}}}},
+		"GET /capacities":                                            {who: "admin"},
+		"POST /admin/workspaces/getInfo":                             {body: map[string]any{"workspaces": []string{s.WorkspaceID("Finance")}}, want: 202},
+		"GET /admin/groups":                                          {query: "$top=5000&$expand=users,reports,dashboards,datasets,dataflows,workbooks"},
+		"GET /admin/apps":                                            {query: "$top=100"},
+		"GET /admin/activityevents":                                  {query: "startDateTime='2026-11-30T00:00:00'&endDateTime='2026-11-30T23:59:59'"},
 	}
 	var list []described
 	for _, route := range s.Routes() {

@@ -29,6 +29,7 @@ type Tenant struct {
 	asked   *requestLog
 	did     activityLog
 	devices devices
+	embeds  *embedTokens
 
 	embedder func() (*embedding.Embedder, error) // read when it is first asked for
 
@@ -68,6 +69,7 @@ func New(cfg Config) (*Tenant, error) {
 	}
 	t.limits = &limits{off: cfg.Unlimited, now: t.now}
 	t.grants = &grants{now: t.now, codes: map[string]*grant{}, refresh: map[string]*grant{}, sessions: map[string]string{}}
+	t.embeds = &embedTokens{now: t.now}
 	t.estates = []estate{t.held}
 	var err error
 	if t.keys, err = newKeyRing(t.now()); err != nil {
@@ -104,6 +106,8 @@ func (t *Tenant) Handler() http.Handler {
 		p.mount(mux)
 	}
 	t.mountEmbeddings(mux)
+	t.mountReportPage(mux)
+	t.mountPortal(mux)
 	t.mountControl(mux)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		page(w, http.StatusOK, "front", t.People())
@@ -142,10 +146,7 @@ func (t *Tenant) People() []Person {
 		people = append(slices.Clip(people), t.grown.faces()...)
 	}
 	for _, p := range people {
-		list = append(list, Person{
-			Email: p.mail, UPN: p.upn, Name: p.name, Title: p.title,
-			ObjectID: p.id, Disabled: p.disabled.Load(), Guest: p.guest.Load(),
-		})
+		list = append(list, p.public())
 	}
 	return list
 }
