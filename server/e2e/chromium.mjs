@@ -6,14 +6,15 @@ import { join } from 'node:path';
 
 import { chromium } from 'playwright-core';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+/** axe, as a script for a page. */
+export const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+export const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 const schemes = ['light', 'dark'];
 const wide = { width: 1280, height: 800 };
 const narrow = { width: 360, height: 740 };
 
-export function launch(executablePath) {
+export function launch(executablePath, more = []) {
   return chromium.launch({
     executablePath,
     args: [
@@ -24,6 +25,7 @@ export function launch(executablePath) {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   });
 }

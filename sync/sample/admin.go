@@ -167,7 +167,8 @@ func adminDataset(d *dataset) object {
 func adminReports(ws *workspace) []object {
 	var list []object
 	for _, rep := range ws.reports {
-		entry := reportEntry(t.base(r), rep, ws.id, caller{})
+		// Nobody opens a report by an address of these lists.
+		entry := reportEntry("https://app.powerbi.com", rep, ws.id, caller{})
 		delete(entry, "isOwnedByMe")
 		entry["workspaceId"] = ws.id
 		entry["createdDateTime"], entry["modifiedDateTime"] = "2025-02-01T08:00:00.1Z", "2026-06-02T09:30:00.123Z"

@@ -8,7 +8,7 @@ function load() {
     {
       method: 'POST',
       url: '/report/load',
-      headers: { id: crypto.randomUUID(), uid: 'portal' },
+      headers: { id: 'load', uid: 'portal' },
       body: { type: 'report', id: report, accessToken: token, tokenType: 1 },
     },
     location.origin,

@@ -67,6 +67,7 @@ export function bar(visual, answer, { selected, select }) {
       ),
     );
     bars.forEach((line, i) => {
+      line.firstChild.hidden = point.cells[i].value === null;
       const share = most === 0 ? 0 : Math.abs(point.cells[i].value ?? 0) / most;
       line.firstChild.style.inlineSize = `calc(${share} * (100% - 4.75rem))`;
     });

@@ -28,6 +28,9 @@ export function mayEmbed(origin, patterns, own) {
   });
 }
 
+/** A random id. crypto.randomUUID is there for pages by TLS only, down from the top one. */
+export const newID = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 /** The line to the embedding page. */
 export class Line {
   #parent = window.parent;
@@ -56,14 +59,14 @@ export class Line {
     window.addEventListener('message', (event) => void this.#receive(event));
     // It says nothing but the id that the address of this frame carries, so it may
     // go to whoever embeds it: the browser lets only the allowed ones.
-    this.#post('*', { method: 'POST', url: `/ready/${this.#uid}`, headers: { id: crypto.randomUUID() }, body: {} });
+    this.#post('*', { method: 'POST', url: `/ready/${this.#uid}`, headers: { id: newID() }, body: {} });
   }
 
   /** Tells the embedding page of an event. */
   tell(name, body = {}) {
     if (this.#origin === undefined) return;
     const url = `/reports/${this.#uid}/events/${name}`;
-    this.#post(this.#origin, { method: 'POST', url, headers: { id: crypto.randomUUID() }, body });
+    this.#post(this.#origin, { method: 'POST', url, headers: { id: newID() }, body });
   }
 
   #post(origin, message) {

@@ -2,7 +2,7 @@
 // state, and the visuals are drawn from the rows that the tenant gives the token.
 import * as chart from './chart.js';
 import { html } from './element.js';
-import { Line, Refused, notFound, notSupported } from './protocol.js';
+import { Line, Refused, newID, notFound, notSupported } from './protocol.js';
 import { State, changeFilters, inWords } from './state.js';
 
 const main = document.querySelector('main');
@@ -260,7 +260,7 @@ line.on('POST', '/report/switchMode/:mode', (_, { mode }) => {
   if (mode !== 'view') throw notSupported('editing a report');
 });
 line.on('GET', '/report/hasUnsavedChanges', () => false);
-line.on('GET', '/getCorrelationId', () => crypto.randomUUID());
+line.on('GET', '/getCorrelationId', () => newID());
 
 line.on('GET', '/report/pages', () => opened().pages.map(pageBody));
 line.on('PUT', '/report/pages/active', (body) => {
