@@ -72,7 +72,7 @@ func sampleFigures(t *testing.T) section {
 	f.printf("`pbmb sample serve`, the median of %d starts. The references are what the program needs to print its help, and COPY of the rows that the query reads into PostgreSQL.\n\n", rounds)
 	f.printf("| step | takes | reference | times |\n| --- | ---: | ---: | ---: |\n")
 	row := func(name string, took, reference time.Duration) {
-		f.printf("| %s | %v | %v | %.1f |\n", name, took, reference, float64(took)/float64(reference))
+		f.printf("| %s | %v | %v | %.2f |\n", name, took, reference, float64(took)/float64(reference))
 	}
 	row("start to the first answer", median(answers), median(bare))
 	row("first query of Sales, which loads its rows", median(first), median(copied))
