@@ -1,8 +1,6 @@
 package dax_test
 
 import (
-	"io/fs"
-	"path"
 	"strings"
 	"testing"
 
@@ -16,19 +14,18 @@ import (
 func companyModels(tb testing.TB) []*knowledge.Model {
 	tb.Helper()
 	var models []*knowledge.Model
-	err := fs.WalkDir(company.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || path.Base(name) != "model.tmdl" {
-			return err
+	for _, folder := range company.Datasets() {
+		m, err := tmdl.LoadFS(company.Files, folder)
+		if err != nil {
+			tb.Fatal(err)
 		}
-		m, err := tmdl.LoadFS(company.Files, path.Dir(name))
 		models = append(models, m)
-		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
 	}
 	return models
 }
+
+// halfFinished is the one measure of the company that does not parse.
+const halfFinished = "SUM ( 'Fair leads'[Amount]"
 
 // expressions calls f for every measure and calculated column of a model.
 func expressions(m *knowledge.Model, f func(text, table string, row bool)) {
@@ -56,7 +53,11 @@ func corpus(tb testing.TB) (texts []publicText, size int) {
 		}
 	} else {
 		for _, m := range companyModels(tb) {
-			expressions(m, func(text, _ string, _ bool) { texts = append(texts, publicText{text: text}) })
+			expressions(m, func(text, _ string, _ bool) {
+				if text != halfFinished {
+					texts = append(texts, publicText{text: text})
+				}
+			})
 		}
 	}
 	for _, text := range texts {

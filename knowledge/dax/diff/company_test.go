@@ -30,33 +30,21 @@ type measure struct {
 // companyMeasures are the measures of all datasets of the sample company.
 func companyMeasures(t testing.TB) []measure {
 	t.Helper()
-	areas, err := company.Files.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var list []measure
-	for _, area := range areas {
-		if !area.IsDir() {
-			continue
-		}
-		folders, err := company.Files.ReadDir(area.Name())
-		if err != nil {
+	for _, folder := range company.Datasets() {
+		d := &dataset{folder: path.Base(folder)}
+		var err error
+		if d.model, err = tmdl.LoadFS(company.Files, folder); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range folders {
-			d := &dataset{folder: f.Name()}
-			if d.model, err = tmdl.LoadFS(company.Files, path.Join(area.Name(), f.Name())); err != nil {
-				t.Fatal(err)
-			}
-			d.index = dax.NewIndex(d.model)
-			for _, table := range d.model.Tables {
-				for _, m := range table.Measures {
-					form, err := diff.Read(diff.Side{Text: m.Expression, Name: f.Name(), Index: d.index, Table: table.Name, Measure: m.Name})
-					if err != nil {
-						continue // the company has a measure that does not parse
-					}
-					list = append(list, measure{d, table.Name, m, form})
+		d.index = dax.NewIndex(d.model)
+		for _, table := range d.model.Tables {
+			for _, m := range table.Measures {
+				form, err := diff.Read(diff.Side{Text: m.Expression, Name: d.folder, Index: d.index, Table: table.Name, Measure: m.Name})
+				if err != nil {
+					continue // the company has a measure that does not parse
 				}
+				list = append(list, measure{d, table.Name, m, form})
 			}
 		}
 	}

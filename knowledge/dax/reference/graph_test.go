@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -46,28 +45,13 @@ func golden(t *testing.T, name, got string) {
 // companyModels are the models of the sample company, by folder.
 func companyModels(t testing.TB) ([]string, map[string]*knowledge.Model) {
 	t.Helper()
-	folders, models := []string{}, map[string]*knowledge.Model{}
-	areas, err := company.Files.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, area := range areas {
-		if !area.IsDir() {
-			continue
-		}
-		datasets, err := company.Files.ReadDir(area.Name())
+	folders, models := company.Datasets(), map[string]*knowledge.Model{}
+	for _, folder := range folders {
+		m, err := tmdl.LoadFS(company.Files, folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range datasets {
-			folder := path.Join(area.Name(), d.Name())
-			m, err := tmdl.LoadFS(company.Files, folder)
-			if err != nil {
-				t.Fatal(err)
-			}
-			folders = append(folders, folder)
-			models[folder] = m
-		}
+		models[folder] = m
 	}
 	return folders, models
 }
