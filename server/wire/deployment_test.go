@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -80,8 +79,7 @@ func newDeployment(t *testing.T, o options) *deployment {
 	go func() { ended <- api.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		// A test may end before the api has quite begun.
-		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+		if err := <-ended; err != nil {
 			t.Errorf("the api ended with %v", err)
 		}
 	})

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -16,15 +17,18 @@ import (
 // stopTime is how long running jobs are waited for when a process ends.
 const stopTime = 15 * time.Second
 
-// runJobs takes jobs until ctx ends, and then waits for those that run.
+// runJobs takes jobs until ctx ends, and then waits for those that run. It is no
+// error that ctx ends before it has begun.
 func runJobs(ctx context.Context, runner *worker.Runner) error {
-	if err := runner.Start(ctx); err != nil {
-		return err
+	err := runner.Start(ctx)
+	if err == nil {
+		<-ctx.Done()
+	} else if ctx.Err() != nil {
+		err = nil
 	}
-	<-ctx.Done()
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	return runner.Stop(finish)
+	return errors.Join(err, runner.Stop(finish))
 }
 
 // newModelReader returns what reads models under people's own tokens.
