@@ -171,7 +171,7 @@ func peopleChanges() []Change {
 			}),
 		declare("tokens/revoke", "person revoke <person>", "ends a person's refresh tokens and sign-in sessions; access tokens last on",
 			func(t *Tenant, in inPerson) error { return t.RevokeTokens(in.Person) }),
-		declare("embed-tokens/revoke", "embedtoken revoke <token_id>", "ends an embedding token, so that it opens no report any more",
+		declare("embedtokens/revoke", "embedtoken revoke <token_id>", "ends an embedding token, so that it opens no report any more",
 			func(t *Tenant, in inEmbedToken) error {
 				if t.RevokeEmbedTokens(in.ID) == 0 {
 					return fmt.Errorf("embedding token %q: %w", in.ID, knowledge.ErrNotFound)

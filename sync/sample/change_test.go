@@ -285,10 +285,14 @@ func TestEveryChangeShows(t *testing.T) {
 			t.Errorf("a revoked token: %+v", problem)
 		}
 	})
-	embed, _ := s.generate(s.product(), "Sales overview", map[string]any{})
-	step("embed-tokens/revoke", map[string]any{"token_id": embed.TokenID}, func() {
-		if d, res := s.describe("EmbedToken", embed.Token, s.reportID("Commercial", "Sales overview")); res.StatusCode != 403 {
-			t.Errorf("a revoked token opens %s: %s", d.Name, res.Status)
+	embed, _ := s.generate(s.product(), "Club", map[string]any{})
+	club := s.reportID("Commercial", "Club")
+	if _, res := s.describe("EmbedToken", embed.Token, club); res.StatusCode != 200 {
+		t.Errorf("an embedding token: %s", res.Status)
+	}
+	step("embedtokens/revoke", map[string]any{"token_id": embed.TokenID}, func() {
+		if _, res := s.describe("EmbedToken", embed.Token, club); res.StatusCode != 403 {
+			t.Errorf("a revoked embedding token: %s", res.Status)
 		}
 	})
 	step("keys/rotate", map[string]any{}, func() {
@@ -364,7 +368,7 @@ func delayed(t *testing.T, s *site, c *clock) {
 	if groups("outsider") != 0 {
 		t.Error("the role counts at once")
 	}
-	if found := s.scan(s.WorkspaceID("People")).Workspaces[0].Users; len(found) != 2 {
+	if found := s.scan(s.WorkspaceID("People")).Workspaces[0].Users; len(found) != 3 {
 		t.Errorf("the scan lists %d users, want the new one at once", len(found))
 	}
 	if res := s.call(s.powerBI("outsider"), "POST", personPath+"/RefreshUserPermissions", nil, nil); res.StatusCode != http.StatusOK {

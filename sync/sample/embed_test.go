@@ -248,7 +248,7 @@ func TestGenerateToken(t *testing.T) {
 		"a username of 256 characters":         {product, "Regions", map[string]any{"identities": identity(func(m map[string]any) { m["username"] = strings.Repeat("x", 256) })}, 200, ""},
 		"a reader of the workspace":            {s.powerBI("grace"), "Sales overview", map[string]any{}, 404, ""},
 		"somebody else":                        {s.powerBI("outsider"), "Sales overview", map[string]any{}, 404, ""},
-		"another app":                          {s.scanner(), "Sales overview", map[string]any{}, 404, ""},
+		"another app":                          {s.scanner(), "Sales overview", map[string]any{}, 403, ""},
 		"a person without the permission":      {s.tokens("curator@sample.example", sample.PowerBIAudience+"/Workspace.Read.All").AccessToken, "Sales overview", map[string]any{}, 403, ""},
 		"editing without the permission":       {s.powerBI("curator"), "Sales overview", map[string]any{"accessLevel": "Edit"}, 403, ""},
 		"saving without the permission":        {s.powerBI("curator"), "Sales overview", map[string]any{"allowSaveAs": true}, 403, ""},

@@ -81,6 +81,8 @@ func userEntry(a access, right string, admin bool) object {
 		}
 	case *group:
 		entry["principalType"], entry["displayName"], entry["identifier"] = "Group", p.name, p.id
+	case *servicePrincipal:
+		entry["principalType"], entry["displayName"], entry["identifier"] = "App", p.name, p.id
 	}
 	if admin {
 		entry["graphId"] = a.to.objectID()
