@@ -72,7 +72,9 @@ func TestNamesOfQueries(t *testing.T) {
 		"DEFINE FUNCTION F = ( Sales : TABLEREF ) => COUNTROWS(Sales) EVALUATE { F(Customer) }": "parameter Sales; table Customer",
 		"DEFINE FUNCTION F = ( t ) => CONCATENATEX(t, [Name], \",\") EVALUATE { F(Customer) }":  "parameter t; column Customer[Name]; table Customer",
 		"EVALUATE TOPN(1, Date, Date[Year], DESC)":                                              "table Date; column Date[Year]; word DESC",
-		"EVALUATE { DATEDIFF(1, 2, DAY) }":                                                      "word DAY",
+		// What a reference stood for before does not hold where a variable takes its table's name.
+		"EVALUATE { MAX(Customer[City]), VAR Customer = SELECTCOLUMNS(Sales, \"City\", [Amount]) RETURN MAXX(Customer, Customer[City]), MIN(Customer[City]) }": "column Customer[City]; table Sales; column Sales[Amount]; variable Customer; new column [City] or column Customer[City]; column Customer[City]",
+		"EVALUATE { DATEDIFF(1, 2, DAY) }": "word DAY",
 	} {
 		q, err := dax.ParseQuery(query)
 		if err != nil {
