@@ -90,11 +90,6 @@ func Resolve(q *Query, m *knowledge.Model) (*Resolution, error) {
 	return NewIndex(m).Resolve(q)
 }
 
-// ResolveExpr does the same for one expression; see [Index.ResolveExpr].
-func ResolveExpr(x Expr, m *knowledge.Model, table string, row bool) (*Resolution, error) {
-	return NewIndex(m).ResolveExpr(x, table, row)
-}
-
 // Resolve is [Resolve] with an index that is made already.
 func (ix *Index) Resolve(q *Query) (*Resolution, error) {
 	r := ix.resolver(q)
