@@ -238,7 +238,7 @@ func TestExpressions(t *testing.T) {
 // A text is refused with the place, what is wrong and what to write instead.
 func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"1 +":               "line 1, column 4: unexpected the end of the text; expected an expression",
+		"1 +":               "line 1, column 4: unexpected end of the text; expected an expression",
 		"SUM(Sales[x]":      "line 1, column 4: the ( of SUM is not closed; add )",
 		"F(1 2)":            "line 1, column 5: unexpected 2; expected an operator, a comma or )",
 		"\n  )":             "line 2, column 3: unexpected ); expected an expression",
@@ -259,7 +259,7 @@ func TestProblems(t *testing.T) {
 		"(1, 2) + 3":        "line 1, column 1: a row of several values where one is wanted; only IN and { … } take ( a, b )",
 		"a.b":               "line 1, column 1: a.b is not a name; put a table name with dots in '…', or call a function with (…)",
 		"'F'(1)":            "line 1, column 1: a table name in quotes before (; write the name of a function without quotes",
-		"VAR x = 1":         "line 1, column 10: unexpected the end of the text; expected VAR or RETURN after a variable",
+		"VAR x = 1":         "line 1, column 10: unexpected end of the text; expected VAR or RETURN after a variable",
 		"VAR x 1 RETURN x":  "line 1, column 7: unexpected 1; expected = after the name of a variable",
 		"a\u200bb":          "line 1, column 2: invisible character U+200B; remove it, or put the name that holds it in quotes or brackets",
 		"1 // x\u2028+ 1":   "line 1, column 7: line end U+2028 in a comment; readers of DAX disagree on whether the comment ends here: end lines with LF or CR LF",

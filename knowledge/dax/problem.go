@@ -77,21 +77,21 @@ func (e *Errors) Render() string {
 // excerpt is the line around an offset, cut to a readable width, and the part of
 // it before the offset.
 func excerpt(text string, offset int) (line, before string) {
-	const width = 60
+	const ahead, after = 44, 24 // so that 80 columns hold the line
 	offset = min(offset, len(text))
 	from := strings.LastIndexAny(text[:offset], "\r\n") + 1
 	to := len(text)
 	if i := strings.IndexAny(text[offset:], "\r\n"); i >= 0 {
 		to = offset + i
 	}
-	if offset-from > width {
-		from = offset - width
+	if offset-from > ahead {
+		from = offset - ahead
 		for from < offset && !utf8.RuneStart(text[from]) {
 			from++
 		}
 	}
-	if to-offset > width {
-		to = offset + width
+	if to-offset > after {
+		to = offset + after
 		for to > offset && !utf8.RuneStart(text[to]) {
 			to--
 		}

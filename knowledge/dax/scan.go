@@ -75,7 +75,7 @@ func upper(s string) string {
 func (t *token) describe() string {
 	switch t.kind {
 	case tokEnd:
-		return "the end of the text"
+		return "end of the text"
 	case tokQuoted:
 		return "'" + shorten(t.text) + "'"
 	case tokBracket:

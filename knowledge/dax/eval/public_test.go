@@ -43,15 +43,15 @@ var missing = map[string][][2]string{
 		{"measure Metrics[Workspace Monitoring URL]", "Cannot find table 'workspace_monitoring_reports'"}, // a query of Power Query
 	},
 	"AdventureWorks2.bim": {
-		{"measure Reseller Sales[New Measure 2]", "unexpected the end of the text"}, // has no expression
-		{"measure Reseller Sales[New Measure 3]", "unexpected the end of the text"}, // uses that one
+		{"measure Reseller Sales[New Measure 2]", "unexpected end of the text"}, // has no expression
+		{"measure Reseller Sales[New Measure 3]", "unexpected end of the text"}, // uses that one
 	},
 	"AllProperties.bim": {
-		{"calculation item CalcItem of CalculationGroup", "unexpected the end of the text"}, // has no expression
+		{"calculation item CalcItem of CalculationGroup", "unexpected end of the text"}, // has no expression
 	},
 	"NewDeserializer.bim": {
-		{"calculation item MTD of CalcGroup", "unexpected the end of the text"}, // has no expression
-		{"measure Table[Measure]", "unexpected the end of the text"},            // has no expression
+		{"calculation item MTD of CalcGroup", "unexpected end of the text"}, // has no expression
+		{"measure Table[Measure]", "unexpected end of the text"},            // has no expression
 	},
 }
 
