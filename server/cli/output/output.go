@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -58,7 +60,7 @@ func (s Screen) Show(raw json.RawMessage, t reflect.Type, f Format) error {
 		_ = json.Indent(&b, raw, "", "  ") // it is JSON
 		b.WriteByte('\n')
 	case YAML:
-		text, err := yaml.JSONToYAML(raw)
+		text, err := toYAML(raw)
 		if err != nil {
 			return fmt.Errorf("reading an answer: %w", err)
 		}
@@ -84,6 +86,22 @@ func (s Screen) Show(raw json.RawMessage, t reflect.Type, f Format) error {
 		fmt.Fprintln(s.Notes, s.style(quiet, line(n)))
 	}
 	return nil
+}
+
+// toYAML writes JSON as YAML, with the members of objects in their order and
+// numbers without exponents where people write none.
+func toYAML(raw json.RawMessage) ([]byte, error) {
+	var v any
+	if err := yaml.UnmarshalWithOptions(raw, &v, yaml.UseOrderedMap()); err != nil {
+		return nil, err
+	}
+	return yaml.MarshalWithOptions(v, yaml.CustomMarshaler[float64](func(f float64) ([]byte, error) {
+		form := byte('f')
+		if size := math.Abs(f); size >= 1e15 || (size < 1e-6 && size > 0) {
+			form = 'g'
+		}
+		return strconv.AppendFloat(nil, f, form, -1, 64), nil
+	}))
 }
 
 func (s Screen) print(text string) error {

@@ -50,7 +50,7 @@ var answers = map[string]struct {
 		"tables":[{"name":"Calendar","columns":10,"measures":0},{"name":"Sales","description":"One row for each line of an order of the shops and the online shops.","columns":13,"measures":71}]}`},
 	"rows": {reflect.TypeFor[query.ExecuteOutput](), `{"dataset":"Sales","dataset_id":"` + id1 + `",
 		"columns":[{"name":"Customer[Region]","type":"string"},{"name":"[Net sales]","type":"double"},{"name":"[Open_id]","type":"boolean"}],
-		"rows":[["West",9785336.4900,true],["A tab\tand\na line",-0.5,null],[null,12345678901234567890,false]],
+		"rows":[["West",9785336.4900,true],["A tab\tand\na line",-0.5,null],[null,12345678901234567890,false],["2026-12-31T00:00:00",98765432.5,null],["2026-12-31T09:30:00",0.0000005,null]],
 		"row_count":900,"truncated":"over 100,000 rows","data_at":"unknown","ran_as":"viewer@sample.example","row_level_security":"not defined","dax":"EVALUATE\n  Customer","note":"The first 3 of 900 rows."}`},
 	"odd text": {reflect.TypeFor[search.Output](), `{"items":[
 		{"kind":"measure","name":"\u001b[2J\u001b]0;owned\u0007Red\u202emoor","table":"売上\u200b高","dataset":"Tab\there","dataset_id":"` + id1 + `","workspace":"\u009b31mC1","description":"line\r\nend \"quoted\", and | bars"}]}`},

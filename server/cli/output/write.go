@@ -102,10 +102,14 @@ func (s Screen) table(b *bytes.Buffer, a *answer) {
 	}
 }
 
-// brief is a moment to the minute, and any other text as it is.
+// brief is a moment to the minute, a time of a query without its T and a day
+// without its midnight, and any other text as it is.
 func brief(text string) string {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UTC().Format("2006-01-02 15:04Z")
+	}
+	if _, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
+		return strings.TrimSuffix(strings.Replace(text, "T", " ", 1), " 00:00:00")
 	}
 	return text
 }
