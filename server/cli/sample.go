@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,10 +56,13 @@ func newSampleServe(out, errOut io.Writer) *cobra.Command {
 Audiences and scopes keep their names. The addresses, client ids and people are
 printed at the start; nothing of them is secret, and there are no passwords.
 
-A token without the pages of a sign-in, and a query with it:
+A token without the pages of a sign-in, the ids of the datasets, and a query:
 
   TOKEN=$(pbmb sample token viewer@sample.example)
-  curl -s -H "Authorization: Bearer $TOKEN" ` + defaultSampleURL + sample.PowerBIPath + `/v1.0/myorg/apps
+  pbmb sample datasets --url ` + defaultSampleURL + ` -o tsv
+  curl -s -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \
+    ` + defaultSampleURL + sample.PowerBIPath + `/v1.0/myorg/datasets/ee96d352-40b6-567a-b836-899b1d0b2508/executeQueries \
+    -d '{"queries": [{"query": "EVALUATE { [Net sales] }"}]}'
 
 A service principal that may read the admin API (scans, apps, activities):
 
@@ -76,7 +80,7 @@ may be anybody of the company, which is what it is for: give it no real data.`,
 	flags.StringArrayVar(&s.Models, "model", nil, "a .bim file or TMDL folder to add; repeatable")
 	flags.StringArrayVar(&s.RedirectURIs, "redirect-uri", nil, "reply address of the app registration, compared exactly; repeatable (default any http address on this machine)")
 	flags.IntVar(&s.Workspaces, "workspaces", 0, "by how many made-up workspaces the tenant grows")
-	flags.Uint64Var(&s.Seed, "seed", 0, "what they are made up from")
+	flags.Uint64Var(&s.Seed, "seed", 0, "number that the made-up workspaces are made from: the same gives the same")
 	flags.DurationVar(&s.ScanTime, "scan-time", 0, "how long a scan of the admin API runs, such as 30s")
 	flags.DurationVar(&s.PermissionDelay, "permission-delay", 0, "how long a change of who may do what takes to count, such as 15m")
 	flags.BoolVar(&s.Unlimited, "unlimited", false, "without Power BI's limits on calls")
@@ -85,12 +89,15 @@ may be anybody of the company, which is what it is for: give it no real data.`,
 }
 
 func (s *sampleServer) run(c *cobra.Command, out, errOut io.Writer) error {
+	if u, err := url.Parse(s.publicURL); s.publicURL != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
+		return &command.UsageError{Err: fmt.Errorf("--public-url is %q, and must be a scheme and a host, such as https://tenant.example", s.publicURL)}
+	}
 	if s.ScanTime < 0 || s.PermissionDelay < 0 {
 		return &command.UsageError{Err: errors.New("--scan-time and --permission-delay must not be less than 0")}
 	}
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
-		return fmt.Errorf("listening on %s: %w", s.listen, err)
+		return fmt.Errorf("listening on %s: %w\nSay with --listen where else, such as 127.0.0.1:0, which takes a free port.", s.listen, err)
 	}
 	defer listener.Close()
 	s.URL = strings.TrimSuffix(cmp.Or(s.publicURL, "http://"+listener.Addr().String()), "/")
@@ -109,7 +116,7 @@ func (s *sampleServer) run(c *cobra.Command, out, errOut io.Writer) error {
 
 // announce says how the tenant is reached, by whom, and what of the added models
 // it cannot evaluate.
-func announce(out io.Writer, url string, tenant *sample.Tenant) {
+func announce(out io.Writer, address string, tenant *sample.Tenant) {
 	fmt.Fprintf(out, `sample tenant %[2]s at %[1]s
 
   sign-in     %[1]s%[3]s/%[2]s/v2.0
@@ -118,6 +125,7 @@ func announce(out io.Writer, url string, tenant *sample.Tenant) {
   Google      %[1]s%[6]s
   OpenID      %[1]s%[7]s
   embeddings  %[1]s%[16]s   key %[17]s
+  reports     %[1]s%[18]s   to look at in a browser
 
   client      id                                     secret
   people      %-36[8]s   %[9]s
@@ -125,9 +133,9 @@ func announce(out io.Writer, url string, tenant *sample.Tenant) {
   Google      %-36[12]s   %[13]s
   OpenID      %-36[14]s   %[15]s
 
-`, url, sample.TenantID, sample.LoginPath, sample.GraphPath, sample.PowerBIPath, sample.GooglePath, sample.OpenIDPath,
+`, address, sample.TenantID, sample.LoginPath, sample.GraphPath, sample.PowerBIPath, sample.GooglePath, sample.OpenIDPath,
 		sample.AppID, sample.AppSecret, sample.ScannerID, sample.ScannerSecret,
-		sample.GoogleClientID, sample.GoogleClientSecret, sample.OpenIDClientID, sample.OpenIDClientSecret, sample.OpenAIPath+"/v1", sample.EmbeddingsKey)
+		sample.GoogleClientID, sample.GoogleClientSecret, sample.OpenIDClientID, sample.OpenIDClientSecret, sample.OpenAIPath+"/v1", sample.EmbeddingsKey, sample.HomePath)
 	for _, p := range tenant.People() {
 		state := ""
 		switch {
@@ -141,5 +149,5 @@ func announce(out io.Writer, url string, tenant *sample.Tenant) {
 	if notes := tenant.Notes(); len(notes) > 0 {
 		fmt.Fprintf(out, "\nnot evaluated:\n  %s\n", strings.Join(notes, "\n  "))
 	}
-	fmt.Fprintf(out, "\nTry: pbmb sample query Sales 'EVALUATE { [Net sales] }' --as viewer@sample.example --url %s\n", url)
+	fmt.Fprintf(out, "\nTry: pbmb sample query Sales 'EVALUATE { [Net sales] }' --as viewer@sample.example --url %s\nPress Ctrl+C to stop it.\n", address)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -119,6 +120,12 @@ func TestSampleQuery(t *testing.T) {
 		"who may not":              {"", []string{"Sales", "EVALUATE { 1 }", "--as", "outsider@sample.example"}, 1, "", "outsider@sample.example may not query Sales"},
 		"an unknown dataset":       {"", []string{"Nope", "EVALUATE { 1 }"}, 4, "", "pbmb sample datasets"},
 		"an unknown person":        {"", []string{"Sales", "EVALUATE { 1 }", "--as", "nobody"}, 4, "", `person "nobody"`},
+		"the way to who there is":  {"", []string{"Sales", "EVALUATE { 1 }", "--as", "nobody"}, 4, "", "pbmb sample people lists them"},
+		"where a mistake is":       {"", []string{"Sales", "EVALUATE {\n  \"ü\", [Nope] }"}, 1, "", "pbmb:     \"ü\", [Nope] }\npbmb:          ^\n"},
+		"what is no query":         {"", []string{"Sales", "[Net sales]"}, 1, "", "pbmb:   [Net sales]\npbmb:   ^^^^^^^^^^^\npbmb: Expected DEFINE or EVALUATE.\n"},
+		"what ends too early":      {"", []string{"Sales", "EVALUATE"}, 1, "", "unexpected end of the text"},
+		"an empty query":           {" \n", []string{"Sales", "-"}, 2, "", "EVALUATE { [Net sales] }"},
+		"the way into a role":      {"", []string{"Regional sales", regions, "--as", "steward@sample.example"}, 1, "", "pbmb sample role assign"},
 		"an unknown form":          {"", []string{"Sales", "EVALUATE { 1 }", "-o", "xml"}, 2, "", "must be one of"},
 		"no query":                 {"", []string{"Sales"}, 2, "", "<dax> is missing"},
 		"a query without quotes":   {"", []string{"Sales", "EVALUATE", "{ 1 }"}, 2, "", "one argument too many"},
@@ -155,7 +162,7 @@ func TestSampleChanges(t *testing.T) {
 	for _, c := range sample.Changes() {
 		words, _, _ := strings.Cut(c.Command, " <")
 		help := pbmb(t, "", append(append([]string{"sample"}, strings.Fields(words)...), "--help")...)
-		if help.code != 0 || !strings.Contains(help.out, "POST /_sample/"+c.Path+",") {
+		if help.code != 0 || !strings.Contains(help.out, "POST /_sample/"+c.Path+":\n") {
 			t.Errorf("%s has no command %q: %s", c.Path, words, help.out+help.err)
 		}
 		for _, f := range c.Fields {
@@ -182,6 +189,8 @@ func TestSampleChanges(t *testing.T) {
 		"an unknown word":        {"", []string{"measure", "paint"}, 2, "paint"},
 		"a rename":               {"", []string{"measure", "rename", "Sales", "Customer count", "Customers"}, 0, ""},
 		"DAX of standard input":  {"7 * 6", []string{"measure", "edit", "Sales", "Orders", "-"}, 0, ""},
+		"a fault of nowhere":     {"", []string{"fault", "powerbi", "--status", "503"}, 2, "must start with /"},
+		"a fault of nothing":     {"", []string{"fault", "/powerbi", "--count", "1"}, 2, "nothing would go wrong"},
 		"a fault with its flags": {"", []string{"fault", "*refreshes", "--status", "429", "--retry-after", "5", "--count", "1"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +207,38 @@ func TestSampleChanges(t *testing.T) {
 	if got := query("EVALUATE { [Customers] + [Orders] }"); got.out != "[Value]\n1242\n" {
 		t.Errorf("after the changes: %s", got.out+got.err)
 	}
+	pbmb(t, "", "sample", "fault", "*executeQueries", "--status", "429", "--retry-after", "5", "--count", "1", "--url", url)
+	if got := query("EVALUATE { 1 }"); got.code != 6 || !strings.Contains(got.err, "throttled") || !strings.Contains(got.err, "Retry in 5 seconds.") {
+		t.Errorf("throttled it is answered %d %q", got.code, got.err)
+	}
 	if got := query("EVALUATE { [Customer count] }"); got.code != 1 {
 		t.Errorf("the old name is answered %s", got.out)
+	}
+}
+
+// SAMPLE-01: what the help of `pbmb sample serve` says to paste works, and an
+// address that is none, or is taken, is answered with what to do.
+func TestSampleServeHelp(t *testing.T) {
+	url, said := serveSample(t)
+	if !strings.Contains(said, url+sample.HomePath) {
+		t.Errorf("the reports' address is not said: %s", said)
+	}
+	help := pbmb(t, "", "sample", "serve", "--help").out
+	listed := pbmb(t, "", "sample", "datasets", "-o", "tsv", "--url", url).out
+	id := regexp.MustCompile(`/datasets/([^/]+)/executeQueries`).FindStringSubmatch(help)
+	if id == nil || !regexp.MustCompile(`(?m)^Sales\t.*\t`+id[1]+`\t`).MatchString(listed) {
+		t.Errorf("the dataset of the help %q is not Sales: %s", id, listed)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"a port that is taken":  {[]string{"--listen", strings.TrimPrefix(url, "http://")}, 1, "Say with --listen where else"},
+		"a public URL of words": {[]string{"--public-url", "tenant"}, 2, "--public-url"},
+	} {
+		if got := pbmb(t, "", append([]string{"sample", "serve"}, c.args...)...); got.code != c.code || !strings.Contains(got.err, c.says) {
+			t.Errorf("%s: got %d %q, want %d and %q", name, got.code, got.err, c.code, c.says)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"reflect"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,6 +66,9 @@ alone, with the models of --model.
 			if err != nil {
 				return err
 			}
+			if strings.TrimSpace(dax) == "" {
+				return &command.UsageError{Err: errors.New("<dax> is empty: a query starts with EVALUATE or DEFINE, such as EVALUATE { [Net sales] }")}
+			}
 			return askSample(c, p, models, reflect.TypeFor[sampleResult](), func(ctx context.Context, s *sampleClient) (any, error) {
 				return s.query(ctx, args[0], dax, as)
 			})
@@ -79,6 +83,9 @@ func newSampleDatasets(p *people.CLI) *cobra.Command {
 	var models []string
 	c := &cobra.Command{
 		Use: "datasets", Short: "List the datasets of the sample company", Args: noArgs,
+		Long: `Lists the datasets of the sample company. Their ids, which the REST API wants, are
+in every form of the output but the table.`,
+		Example: "  pbmb sample datasets -o tsv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return askSample(c, p, models, reflect.TypeFor[sampleDatasets](), func(ctx context.Context, s *sampleClient) (any, error) {
 				var out sampleDatasets
@@ -94,6 +101,8 @@ func newSamplePeople(p *people.CLI) *cobra.Command {
 	var models []string
 	c := &cobra.Command{
 		Use: "people", Short: "List the people of the sample company", Args: noArgs,
+		Long: `Lists the people of the sample company, under whose names and rights the others of
+these commands work. A tenant that was made large has three more.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return askSample(c, p, models, reflect.TypeFor[samplePeople](), func(ctx context.Context, s *sampleClient) (any, error) {
 				var all []sample.Person

@@ -45,7 +45,7 @@ func addSampleChanges(parent *cobra.Command, in io.Reader) {
 			verbs = append(verbs, below.Name())
 		}
 		if c.Short == "" {
-			c.Short = strings.Join(verbs, ", ")
+			c.Short = "Change a running tenant: " + strings.Join(verbs, ", ")
 		}
 	}
 }
@@ -64,18 +64,27 @@ func sampleWord(parent *cobra.Command, word string) *cobra.Command {
 
 func newSampleChange(change sample.Change, use string, args []sample.Field, in io.Reader) *cobra.Command {
 	var long strings.Builder
-	fmt.Fprintf(&long, "%s%s, in a running sample tenant.", strings.ToUpper(change.Doc[:1]), change.Doc[1:])
-	for i, f := range args {
-		if i == 0 {
-			long.WriteString("\n")
-		}
-		fmt.Fprintf(&long, "\n  <%s>  %s", f.Name, f.Doc)
+	doc := strings.ToUpper(change.Doc[:1]) + change.Doc[1:]
+	fmt.Fprintf(&long, "%s.\nIt asks a sample tenant that runs, and prints nothing where that went well.\n", doc)
+	if len(args) > 0 {
+		long.WriteByte('\n')
+	}
+	widest := 0
+	for _, f := range args {
+		widest = max(widest, len(f.Name))
+	}
+	for _, f := range args {
+		fmt.Fprintf(&long, "  %-*s  %s\n", widest+2, "<"+f.Name+">", f.Doc)
 	}
 	if len(args) > 0 {
-		long.WriteString("\n\nAn argument given as - is read from standard input; \"\" is an empty one.")
+		long.WriteString("\nAn argument given as - is read from standard input; \"\" is an empty one.\n")
 	}
-	fmt.Fprintf(&long, "\n\nThe same by HTTP: POST %s%s, with the fields as JSON.", sample.ControlPath, change.Path)
-	c := &cobra.Command{Use: use, Short: strings.ToUpper(change.Doc[:1]) + change.Doc[1:], Long: long.String()}
+	fmt.Fprintf(&long, `
+The same by HTTP is POST %s%s:
+
+  curl -H "Content-Type: application/json" %s%s%s \
+    -d '%s'`, sample.ControlPath, change.Path, defaultSampleURL, sample.ControlPath, change.Path, sampleBody(change.Fields, args))
+	c := &cobra.Command{Use: use, Short: doc, Long: long.String(), Example: sampleExamples[change.Path]}
 	address := c.Flags().String("url", defaultSampleURL, "address of the running tenant")
 	for _, f := range change.Fields {
 		if slices.Contains(args, f) {
@@ -128,6 +137,30 @@ func newSampleChange(change sample.Change, use string, args []sample.Field, in i
 		return s.control(c.Context(), http.MethodPost, change.Path, body, nil)
 	}
 	return c
+}
+
+// sampleExamples are command lines of changes whose flags need one.
+var sampleExamples = map[string]string{
+	"faults": `  pbmb sample fault /powerbi --count 3 --status 429 --retry-after 10
+  pbmb sample fault "*executeQueries" --delay-ms 5000
+  pbmb sample fault /login --drop`,
+}
+
+// sampleBody is the body of a change's request, with the arguments of its command
+// and without what may be left out.
+func sampleBody(fields, args []sample.Field) string {
+	var all []string
+	for _, f := range fields {
+		if !slices.Contains(args, f) {
+			continue
+		}
+		value := `"…"`
+		if f.Kind == reflect.Int {
+			value = "1"
+		}
+		all = append(all, fmt.Sprintf("%q: %s", f.Name, value))
+	}
+	return "{" + strings.Join(all, ", ") + "}"
 }
 
 // sampleValue makes a text of the command line the value that a field takes.

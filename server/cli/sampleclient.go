@@ -84,6 +84,10 @@ func (s *sampleClient) send(ctx context.Context, method, path, token string, bod
 	return response.StatusCode, raw, nil
 }
 
+// listings has, by the kind of thing that was not found, the command that lists
+// what there is.
+var listings = map[string]string{"person": "people", "dataset": "datasets"}
+
 // control asks the test API, whose errors are sentences.
 func (s *sampleClient) control(ctx context.Context, method, path string, body, out any) error {
 	status, raw, err := s.send(ctx, method, sample.ControlPath+path, "", body)
@@ -92,7 +96,12 @@ func (s *sampleClient) control(ctx context.Context, method, path string, body, o
 	}
 	switch {
 	case status == http.StatusNotFound && !bytes.Contains(raw, []byte("page not found")):
-		return &account.Problem{Kind: string(operation.NotFound), Detail: sentence(raw)}
+		p := &account.Problem{Kind: string(operation.NotFound), Detail: sentence(raw)}
+		kind, _, _ := strings.Cut(p.Detail, " ")
+		if list := listings[kind]; list != "" && strings.Count(p.Detail, ": ") == 1 { // and not of something within it
+			p.Next = "pbmb sample " + list + " lists them."
+		}
+		return p
 	case status == http.StatusBadRequest:
 		return &account.Problem{Kind: string(operation.Invalid), Detail: sentence(raw)}
 	case status >= 300:
@@ -153,44 +162,9 @@ func (s *sampleClient) query(ctx context.Context, dataset, dax, person string) (
 		return nil, err
 	}
 	if status != http.StatusOK {
-		return nil, queryProblem(status, raw, dataset, person)
+		return nil, queryProblem(status, raw, dax, found[0], person)
 	}
 	return readResult(raw)
-}
-
-// queryProblem says what executeQueries refused.
-func queryProblem(status int, raw []byte, dataset, person string) error {
-	var answer struct {
-		Message string
-		Error   struct {
-			Code, Message string
-			Inner         struct {
-				Details []struct {
-					Code   string
-					Detail struct{ Value string }
-				}
-			} `json:"pbi.error"`
-		}
-	}
-	_ = json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &answer) // what is no JSON has no message
-	p := &account.Problem{Kind: string(operation.Invalid)}
-	for _, d := range answer.Error.Inner.Details {
-		if d.Code == "DetailsMessage" {
-			p.Upstream = d.Detail.Value
-		}
-	}
-	switch {
-	case status == http.StatusTooManyRequests:
-		p.Kind, p.Detail = string(operation.RateLimited), answer.Message
-	case status == http.StatusNotFound:
-		p.Kind, p.Detail = string(operation.Forbidden), fmt.Sprintf("%s may not query %s: that takes reading it and Build (%s).", person, dataset, answer.Error.Code)
-		p.Next = "Ask as somebody else with --as, or share it with pbmb sample dataset share."
-	case p.Upstream != "":
-		p.Detail = "The query was refused."
-	default:
-		p.Upstream, p.Detail = answer.Error.Code, fmt.Sprintf("The query was answered %d.", status)
-	}
-	return p
 }
 
 // readResult reads the rows of an answer, with the columns in the order in which

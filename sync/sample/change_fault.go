@@ -17,6 +17,10 @@ func faultChanges() []Change {
 				switch {
 				case f.Path == "":
 					return fmt.Errorf("path is missing: what a request's path starts with, such as %s, or a part of it after a *", PowerBIPath)
+				case f.Path[0] != '/' && f.Path[0] != '*':
+					return fmt.Errorf("path is %q, and must start with / as the path of a request does, or with * to stand for any start", f.Path)
+				case f.Status == 0 && f.DelayMS == 0 && !f.Drop:
+					return fmt.Errorf("nothing would go wrong: give status, delay_ms or drop")
 				case f.Status != 0 && (f.Status < 200 || f.Status > 599):
 					return fmt.Errorf("status is %d, and must be one of HTTP from 200 to 599", f.Status)
 				case f.Count < 0 || f.DelayMS < 0 || f.RetryAfter < 0:

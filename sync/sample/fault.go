@@ -88,6 +88,10 @@ func (f *faults) answer(w http.ResponseWriter, r *http.Request) bool {
 		openAIFault(w, fault.Status)
 		return true
 	}
+	if fault.Status == http.StatusTooManyRequests {
+		tooManyRequests(w, fault.RetryAfter)
+		return true
+	}
 	powerBIError(w, fault.Status, "SampleFault", "")
 	return true
 }

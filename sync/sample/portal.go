@@ -26,9 +26,12 @@ type shelf struct {
 	Reports []opening
 }
 
+// HomePath is where a person picks a report.
+const HomePath = "/home"
+
 func (t *Tenant) mountPortal(mux *http.ServeMux) {
 	mountPortalFiles(mux)
-	mux.HandleFunc("GET /home", t.home)
+	mux.HandleFunc("GET "+HomePath, t.home)
 	mux.HandleFunc("GET /groups/{group}/reports/{report}", t.showReport)
 	mux.HandleFunc("GET /Redirect", func(w http.ResponseWriter, r *http.Request) {
 		t.mu.RLock()
@@ -64,7 +67,7 @@ func (t *Tenant) home(w http.ResponseWriter, r *http.Request) {
 	defer t.mu.RUnlock()
 	p := t.visitor(r)
 	if p == nil {
-		t.askWho(w, "/home")
+		t.askWho(w, HomePath)
 		return
 	}
 	portalPage(w, http.StatusOK, "home", struct {

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -184,10 +185,20 @@ func mayAdmin(c caller) bool {
 func (t *Tenant) take(w http.ResponseWriter, key string, n int, window time.Duration) bool {
 	wait, ok := t.limits.take(key, n, window)
 	if !ok {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		writeJSON(w, http.StatusTooManyRequests, object{"message": "You have exceeded the amount of requests allowed in the current time frame and further requests will fail. Retry in " + wait.Round(time.Second).String() + "."})
+		tooManyRequests(w, int(math.Ceil(wait.Seconds())))
 	}
 	return ok
+}
+
+// tooManyRequests answers a call that is one too many, with the seconds until the
+// next may come where they are told.
+func tooManyRequests(w http.ResponseWriter, seconds int) {
+	message := "You have exceeded the amount of requests allowed in the current time frame and further requests will fail."
+	if seconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		message += fmt.Sprintf(" Retry in %d seconds.", seconds)
+	}
+	writeJSON(w, http.StatusTooManyRequests, object{"message": message})
 }
 
 // powerBIError answers with the newer of the two error shapes, or the older one
