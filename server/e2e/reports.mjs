@@ -322,6 +322,15 @@ const steps = {
       await page.waitForURL(/grace/);
       await page.frameLocator('iframe').locator('.card-value').first().waitFor();
       assert.equal(await figure(page), grace.expected);
+      await page.getByLabel('Rows of').selectOption({ label: 'Mira Falk, Head of data' }); // who sees every region
+      await page.waitForURL(/admin/);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.frameLocator('iframe').locator('.curve').first().waitFor();
+      for (const [where, part] of [['the portal', page], ['the report', inside(page)]]) {
+        const wider = await part.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.equal(wider, 0, `${where} scrolls ${wider} px sideways on a phone`);
+      }
+      await shoot(page, 'portal-report-390');
       assert.deepEqual(page.complaints.filter((c) => !c.includes('favicon') && !c.includes('404')), []);
     } finally {
       await plain.close();

@@ -272,9 +272,19 @@ small { color: #595959; display: block; overflow-wrap: anywhere }
 {{template "head"}}
 <main>
 <h1>The sample tenant</h1>
-<p>This address stands in for Microsoft Entra ({{"` + LoginPath + `"}}), Graph ({{"` + GraphPath + `"}}) and the Power BI REST API ({{"` + PowerBIPath + `"}}); and for two more sign-in providers: Google ({{"` + GooglePath + `"}}) and the company's own by OpenID Connect ({{"` + OpenIDPath + `"}}). pbmb is at its own address. The company's <a href="/home">reports</a> can be looked at here, as anybody. These people can sign in there:</p>
+<p>This address takes the place of Microsoft's services for an invented company. Nobody here is real, and there are no passwords.</p>
+<p><a href="` + HomePath + `">Look at the company's reports</a>, as any of its people.</p>
+<p>For programs:</p>
 <ul>
-{{range .}}<li>{{.Email}}, {{.Name}}, {{.Title}}{{if .Disabled}} (disabled){{end}}</li>
+<li>Microsoft Entra: <code>{{"` + LoginPath + `"}}</code></li>
+<li>Microsoft Graph: <code>{{"` + GraphPath + `/v1.0"}}</code></li>
+<li>Power BI: <code>{{"` + PowerBIPath + `/v1.0/myorg"}}</code></li>
+<li>embeddings as OpenAI's: <code>{{"` + OpenAIPath + `/v1"}}</code></li>
+<li>two more sign-in providers, Google and OpenID Connect: <code>{{"` + GooglePath + `"}}</code>, <code>{{"` + OpenIDPath + `"}}</code></li>
+</ul>
+<p>Who can sign in, there and in the programs that use it:</p>
+<ul>
+{{range .}}<li>{{.Name}}, {{.Title}}<small>{{.Email}}{{if .Disabled}} · disabled{{end}}{{if .Guest}} · guest{{end}}</small></li>
 {{end}}</ul>
 </main>
 {{- end -}}

@@ -17,7 +17,7 @@ import (
 // An opening is a report in a person's list.
 type opening struct {
 	Name, Dataset, Address string
-	Secured                bool // with row-level security
+	Secured                bool // the dataset has security roles
 }
 
 // A shelf is a workspace or an app with the reports that a person may open.

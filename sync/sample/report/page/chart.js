@@ -2,11 +2,12 @@
 import { html, svg } from './element.js';
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+const even = new Intl.NumberFormat('en', { notation: 'compact', minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
 /** A number in a few characters: percentages stay, large ones get K, M or B. */
 export function brief(cell) {
   if (typeof cell.value !== 'number' || cell.text.includes('%')) return cell.text || '–';
-  return Math.abs(cell.value) >= 10_000 ? compact.format(cell.value) : cell.text;
+  return Math.abs(cell.value) >= 10_000 ? even.format(cell.value) : cell.text;
 }
 
 const label = (cell) => (cell.text === '' ? '(Blank)' : cell.text);
@@ -111,7 +112,7 @@ export function line(visual, answer) {
   new ResizeObserver(draw).observe(box);
   const head = html('tr', {}, html('th', { scope: 'col' }, visual.rows[0].column), ...names.map((n) => html('th', { scope: 'col' }, n.text)));
   const body = points.map((p) => html('tr', {}, html('th', { scope: 'row' }, label(p.axis)), ...p.cells.map((c) => html('td', {}, c.text))));
-  const table = html('table', { class: 'unseen' }, html('thead', {}, head), html('tbody', {}, ...body));
+  const table = html('div', { class: 'unseen' }, html('table', {}, html('thead', {}, head), html('tbody', {}, ...body)));
   return html('div', { class: 'chart' }, legend(names), box, table);
 }
 
@@ -133,9 +134,10 @@ function lineSVG(width, height, names, points, write, tip) {
       svg('text', { class: 'tick', x: left - 8, y: y(v) + 4, 'text-anchor': 'end' }, write(v)),
     ),
   );
-  const every = Math.max(1, Math.ceil(points.length / Math.max(2, Math.floor((width - left) / 76))));
+  const fewest = points.length / Math.max(2, Math.floor((width - left) / 68));
+  const every = [1, 2, 3, 4, 6, 12, 24].find((n) => n >= fewest) ?? Math.ceil(fewest); // so that months fall on the same ones each year
   const axis = points.map((p, i) =>
-    i % every === 0 ? svg('text', { class: 'tick', x: x(i), y: height - 6, 'text-anchor': i === 0 ? 'start' : 'middle' }, label(p.axis)) : undefined,
+    i % every === 0 ? svg('text', { class: 'tick', x: x(i), y: height - 6, 'text-anchor': 'middle' }, label(p.axis)) : undefined,
   );
   const paths = names.map((_, s) => {
     let d = '';
