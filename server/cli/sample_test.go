@@ -216,7 +216,7 @@ func TestSampleChanges(t *testing.T) {
 	}
 }
 
-// SAMPLE-01: what the help of `pbmb sample serve` says to paste works, and an
+// SAMPLE-01: what the help of `pbmb sample serve` and the guide say to paste works, and an
 // address that is none, or is taken, is answered with what to do.
 func TestSampleServeHelp(t *testing.T) {
 	url, said := serveSample(t)
@@ -225,9 +225,18 @@ func TestSampleServeHelp(t *testing.T) {
 	}
 	help := pbmb(t, "", "sample", "serve", "--help").out
 	listed := pbmb(t, "", "sample", "datasets", "-o", "tsv", "--url", url).out
-	id := regexp.MustCompile(`/datasets/([^/]+)/executeQueries`).FindStringSubmatch(help)
-	if id == nil || !regexp.MustCompile(`(?m)^Sales\t.*\t`+id[1]+`\t`).MatchString(listed) {
-		t.Errorf("the dataset of the help %q is not Sales: %s", id, listed)
+	guide, err := os.ReadFile("../../docs/guide/sample-company.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, text := range map[string]string{"the help": help, "the guide": string(guide)} {
+		id := regexp.MustCompile(`/datasets/([^/]+)/executeQueries`).FindStringSubmatch(text)
+		if id == nil || !regexp.MustCompile(`(?m)^Sales\t.*\t`+id[1]+`\t`).MatchString(listed) {
+			t.Errorf("the dataset of %s, %q, is not Sales: %s", where, id, listed)
+		}
+	}
+	if id := regexp.MustCompile(`"workspaces": \["(.+)"\]`).FindSubmatch(guide); id == nil || !strings.Contains(listed, "\t"+string(id[1])+"\n") {
+		t.Errorf("the workspace of the guide, %q, has no dataset: %s", id, listed)
 	}
 	for name, c := range map[string]struct {
 		args []string
