@@ -317,7 +317,7 @@ func TestGenerateToken(t *testing.T) {
 		"51 workspaces":    {map[string]any{"datasets": lots(1, s.DatasetID("Sales")), "targetWorkspaces": lots(51, s.WorkspaceID("Commercial"))}, 400},
 		"a workspace":      {map[string]any{"datasets": lots(1, s.DatasetID("Sales")), "targetWorkspaces": lots(1, s.WorkspaceID("Finance"))}, 200},
 		"no workspace":     {map[string]any{"datasets": lots(1, s.DatasetID("Sales")), "targetWorkspaces": lots(1, sample.TenantID)}, 404},
-		"My workspace":     {map[string]any{"datasets": lots(1, s.DatasetID("Sales scratch"))}, 400},
+		"My workspace":     {map[string]any{"datasets": lots(1, s.DatasetID("Sales scratch"))}, 403},
 		"no such report":   {map[string]any{"reports": lots(1, sample.TenantID)}, 404},
 		"no such dataset":  {map[string]any{"datasets": lots(1, sample.TenantID)}, 404},
 		"data source SSO":  {map[string]any{"datasets": lots(1, s.DatasetID("Sales")), "datasourceIdentities": []any{map[string]any{}}}, 400},
@@ -325,6 +325,13 @@ func TestGenerateToken(t *testing.T) {
 	} {
 		if a, res := several(c.body); res.StatusCode != c.status {
 			t.Errorf("%s: %s %+v, want %d", name, res.Status, a.Error, c.status)
+		}
+	}
+	// Whose it is learns why not; for others it is as if it were not there.
+	for person, want := range map[string]int{"ada": 400, "curator": 404} {
+		res := s.call(s.powerBI(person), "POST", personPath+"/GenerateToken", map[string]any{"datasets": lots(1, s.DatasetID("Sales scratch"))}, nil)
+		if res.StatusCode != want {
+			t.Errorf("for a dataset in My workspace of ada %s is answered %s, want %d", person, res.Status, want)
 		}
 	}
 	if res := s.call("nonsense", "POST", personPath+"/GenerateToken", map[string]any{}, nil); res.StatusCode != 401 {
@@ -460,5 +467,22 @@ func TestPortal(t *testing.T) {
 	}
 	if _, status := read("/groups/x/reports/y"); status != 404 {
 		t.Errorf("no report: %d", status)
+	}
+}
+
+// SAMPLE-07 SAMPLE-09: a report that is the first to ask for the rows of a changed
+// dataset is drawn as before, and so is whoever asks next.
+func TestReportsAreDrawnAfterARename(t *testing.T) {
+	s := newSite(t, sample.Config{Unlimited: true})
+	token := s.powerBI("curator")
+	overview := s.reportID("Commercial", "Sales overview")
+	before := s.drawnValue("Bearer", token, overview, "Net sales")
+	s.change("columns/rename", map[string]any{"dataset": s.DatasetID("Sales"), "table": "Sales", "column": "Order date", "to": "Ordered on"})
+	s.change("tables/rename", map[string]any{"dataset": s.DatasetID("Sales"), "table": "Customer", "to": "Client"})
+	if got := s.drawnValue("Bearer", token, overview, "Net sales"); got != before {
+		t.Errorf("drawn %s, and before the change %s", got, before)
+	}
+	if got := grouped(s.as("curator").number("Sales", "[Net sales]")); got != before {
+		t.Errorf("answered %s, and before the change %s", got, before)
 	}
 }

@@ -208,10 +208,10 @@ func (t *Tenant) embedToken(ask embedRequest, c caller) (embedToken, *refusal) {
 	of := embedToken{reports: map[string]bool{}, datasets: map[string]*eval.Identity{}}
 	for _, rep := range ask.reports {
 		switch {
-		case rep.space.kind != "Workspace":
-			return of, invalidf("The report %s is in My workspace, which cannot be embedded for customers", rep.id)
 		case !t.writesIn(rep.space, c):
 			return of, noRight(c)
+		case rep.space.kind != "Workspace":
+			return of, invalidf("The report %s is in My workspace, which cannot be embedded for customers", rep.id)
 		}
 		of.reports[rep.id] = true
 	}
@@ -221,10 +221,10 @@ func (t *Tenant) embedToken(ask embedRequest, c caller) (embedToken, *refusal) {
 	}
 	for _, d := range ask.datasets {
 		switch {
-		case d.space.kind != "Workspace":
-			return of, invalidf("The dataset %s is in My workspace, which cannot be embedded for customers", d.id)
 		case !t.writes(d, c):
 			return of, noRight(c)
+		case d.space.kind != "Workspace":
+			return of, invalidf("The dataset %s is in My workspace, which cannot be embedded for customers", d.id)
 		}
 		as, refused := t.identityFor(d, identities[d.id], c)
 		if refused != nil {

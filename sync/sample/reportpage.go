@@ -22,6 +22,7 @@ type viewing struct {
 	of      *report
 	dataset *dataset
 	model   *knowledge.Model
+	rows    rowSource
 	as      eval.Identity
 }
 
@@ -87,7 +88,7 @@ func (t *Tenant) openReport(r *http.Request) (viewing, *refusal) {
 	if rep.drawn == nil {
 		return viewing{}, errNotDrawn
 	}
-	v := viewing{of: rep.report, dataset: rep.dataset, model: rep.dataset.model()}
+	v := viewing{of: rep.report, dataset: rep.dataset, model: rep.dataset.model(), rows: rep.dataset.source()}
 	if as == nil {
 		if len(v.model.Roles) > 0 {
 			return viewing{}, loadFailed("The dataset has got row-level security since the token was made: a new one needs an effective identity")
@@ -123,7 +124,9 @@ func (t *Tenant) openAsPerson(r *http.Request) (viewing, *refusal) {
 	if rep.drawn == nil {
 		return viewing{}, errNotDrawn
 	}
-	return viewing{of: rep.report, dataset: rep.dataset, model: rep.dataset.model(), as: t.identityOf(c.person, rep.dataset)}, nil
+	return viewing{
+		of: rep.report, dataset: rep.dataset, model: rep.dataset.model(), rows: rep.dataset.source(), as: t.identityOf(c.person, rep.dataset),
+	}, nil
 }
 
 // reads reports whether a person may open a report: by a role in its workspace, or
@@ -170,7 +173,7 @@ func (t *Tenant) queryReport(w http.ResponseWriter, r *http.Request, v viewing) 
 		powerBIError(w, http.StatusBadRequest, "InvalidRequest", "The report has no such page with these visuals")
 		return
 	}
-	engine, err := v.dataset.engine.get(v.model, v.dataset.rows, t.now)
+	engine, err := v.dataset.engine.get(v.model, v.rows, t.now)
 	if err != nil {
 		t.log.Error("loading the rows of a sample dataset", "dataset", v.dataset.name, "error", err)
 		powerBIError(w, http.StatusInternalServerError, "InternalServerError", "An internal error occurred.")
