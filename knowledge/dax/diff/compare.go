@@ -285,7 +285,10 @@ func (c *comparer) variable(a, b *node) {
 	if b.op == opVar {
 		valueB = b.kids[0]
 	}
-	if a.op != b.op || a.name != b.name {
+	switch {
+	case a.op == b.op && a.volatile && b.volatile && a.name != b.name:
+		c.differ(a, b)
+	case a.op != b.op || a.name != b.name:
 		c.add(Different, a, b, "%s is worked out %s in %s and %s in %s, so that other filters count.",
 			valueA.text(), outside(a), c.nameA, outside(b), c.nameB)
 	}

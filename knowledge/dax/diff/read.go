@@ -13,6 +13,8 @@ type reader struct {
 	form *Form
 	res  *dax.Resolution       // nil without a model
 	vars map[string][]variable // in scope, the innermost last, by folded name
+
+	drawn int // variables so far whose value is another one each time
 }
 
 // A context is where an expression is evaluated. Each change of the filter context
@@ -29,6 +31,7 @@ func (c context) inner() context { return context{level: c.level + 1, row: true}
 type variable struct {
 	value *node
 	level int
+	drawn int // which it is of those whose value is another one each time; 0 for others
 }
 
 func (r *reader) expr(x dax.Expr, c context) *node {
@@ -98,8 +101,13 @@ func (r *reader) variables(x *dax.Vars, c context) *node {
 	for _, v := range x.Vars {
 		key := knowledge.Fold(v.Name)
 		value := r.expr(v.Value, c)
+		of := variable{value: value, level: c.level}
+		if value.volatile {
+			r.drawn++
+			of.drawn = r.drawn
+		}
 		list := r.vars[key]
-		r.vars[key] = append(list[:len(list):len(list)], variable{value, c.level})
+		r.vars[key] = append(list[:len(list):len(list)], of)
 	}
 	n := r.expr(x.Return, c)
 	for _, v := range x.Vars {
@@ -129,7 +137,11 @@ func (r *reader) name(x *dax.Name, c context) *node {
 		if v.value.op.literal() || v.level == c.level && !v.value.volatile {
 			return v.value
 		}
-		return newNode(opVar, strconv.Itoa(c.level-v.level), x, v.value)
+		name := strconv.Itoa(c.level - v.level)
+		if v.drawn > 0 {
+			name += ", draw " + strconv.Itoa(v.drawn) // RAND () in two variables is two numbers
+		}
+		return newNode(opVar, name, x, v.value)
 	}
 	if r.res != nil {
 		switch b := r.res.Names[x]; b.Kind {

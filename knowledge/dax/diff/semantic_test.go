@@ -156,10 +156,22 @@ func agree(t testing.TB, e *eval.Engine, m *knowledge.Model, table, a, b string)
 	return true, true, ""
 }
 
+// number is a value as a real number: where a whole and a real one are as large,
+// MIN and MAX may give either.
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
 // equal compares two values; sums of another order may differ in the last digits.
 func equal(x, y any) bool {
-	a, isA := x.(float64)
-	b, isB := y.(float64)
+	a, isA := number(x)
+	b, isB := number(y)
 	if isA && isB {
 		return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b))
 	}
