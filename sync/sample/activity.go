@@ -17,6 +17,7 @@ const (
 	activityDays   = 28 // how far back it goes
 	eventsAtOnce   = 100
 	activitiesKept = 50_000 // of those that callers made
+	mostPages      = 1_000_000
 )
 
 // activities are the operations that the log tells of, by the route that makes them.
@@ -89,7 +90,7 @@ func (t *Tenant) activityEvents(w http.ResponseWriter, r *http.Request) {
 	window, page := q, 0
 	if token := strings.Trim(q.Get("continuationToken"), "'"); token != "" {
 		kept, err := url.ParseQuery(token)
-		if page, _ = strconv.Atoi(kept.Get("page")); err != nil || page < 1 {
+		if page, _ = strconv.Atoi(kept.Get("page")); err != nil || page < 1 || page > mostPages {
 			refuse("continuationToken is none of this log")
 			return
 		}

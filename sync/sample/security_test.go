@@ -3,8 +3,11 @@ package sample_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"testing"
+
+	"github.com/pbmb/pbmb/sync/sample"
 )
 
 // RLS-101: the days of Regional sales are reached by one active relationship, and
@@ -75,5 +78,33 @@ func TestAskingAsSomebodyElse(t *testing.T) {
 	}
 	if compared < 8 || differ < 5 {
 		t.Errorf("only %d answers were compared, %d of them of less than everything", compared, differ)
+	}
+}
+
+// SAMPLE-01 SAMPLE-02: a continuation token that somebody made up is refused or ends
+// the list, and loses no connection.
+func TestMadeUpContinuationTokens(t *testing.T) {
+	c := newClock()
+	s := newSite(t, sample.Config{Now: c.now, Unlimited: true})
+	day := url.Values{"startDateTime": {"'2026-11-30T00:00:00'"}, "endDateTime": {"'2026-11-30T23:59:59'"}}
+	for _, page := range []string{"92233720368547759", "184467440737095516", "9223372036854775807", "-1", "0", "99999999999999999999", "x"} {
+		day.Set("page", page)
+		for what, path := range map[string]string{
+			"activities": "/admin/activityevents?" + url.Values{"continuationToken": {"'" + day.Encode() + "'"}}.Encode(),
+			"artifacts":  "/admin/users/ada@sample.example/artifactAccess?" + url.Values{"continuationToken": {"'at-" + page + "'"}}.Encode(),
+		} {
+			var answer map[string]any
+			res := s.call(s.powerBI("admin"), "GET", personPath+path, nil, &answer)
+			list, _ := answer["activityEventEntities"].([]any)
+			more, _ := answer["artifactAccessEntities"].([]any)
+			if res.StatusCode != 400 && (res.StatusCode != 200 || len(list) > 0 || len(more) > 0) {
+				t.Errorf("%s from page %s are answered %s with %d", what, page, res.Status, len(list)+len(more))
+			}
+		}
+		for what, path := range map[string]string{"people": "/v1.0/users?$skiptoken=" + page, "groups": "/v1.0/me/transitiveMemberOf?$skiptoken=" + page} {
+			if res := s.call(s.tokens("admin@sample.example", "User.Read").AccessToken, "GET", sample.GraphPath+path, nil, nil); res.StatusCode >= 500 {
+				t.Errorf("%s from %s are answered %s", what, page, res.Status)
+			}
+		}
 	}
 }
