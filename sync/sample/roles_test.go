@@ -169,7 +169,12 @@ func TestOnlyTrueShowsARow(t *testing.T) {
 		`FALSE ()`:                                    "",
 		`BLANK ()`:                                    "",
 		`IF ( [Region] = "West", 1, 0 )`:              "West",
-		`[Country] IN { "France" } && NOT ( [Region] = "North" )`: "South",
+		`IF ( [Region] = "West", "yes", TRUE () )`:    "Central Coast East Nordic North South",
+		// An error hides the rows for which it comes, and no other.
+		`IF ( [Region] = "West", TRUE (), ERROR ( "no" ) )`:                     "West",
+		`IF ( [Region] = "West", VALUE ( [Region] ) = 1, TRUE () )`:             "Central Coast East Nordic North South",
+		`LOOKUPVALUE ( Region[Region], Region[Country], [Country] ) = [Region]`: "Nordic", // the one region of its country
+		`[Country] IN { "France" } && NOT ( [Region] = "North" )`:               "South",
 	} {
 		e := engineOf(t, "commercial/regional-sales", func(m *knowledge.Model) {
 			m.Roles = []knowledge.Role{{Name: "R", Tables: []knowledge.TablePermission{{Table: "Region", Filter: rule}}}}

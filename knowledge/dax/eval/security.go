@@ -99,8 +99,10 @@ func (q *query) rules(role *knowledge.Role) map[*table]*column.Rows {
 	return own
 }
 
-// admit adds the rows of t for which a rule is true. A rule that cannot be read
-// or computed fails the query: it must not show anything by mistake.
+// admit adds the rows of t for which a rule is true. A rule that gives an error for
+// a row hides that row. One that cannot be read, or names what is not there, fails
+// the query, as at Power BI, where its role has no access to the table; and so does
+// one that takes too much memory or time. Nothing is ever shown by mistake.
 func (q *query) admit(set *column.Bitmap, role *knowledge.Role, t *table, rule string) {
 	x, err := dax.ParseExpr(rule)
 	if err != nil {
