@@ -123,7 +123,11 @@ export class Visitor {
     await this.page.screenshot({ path: join(this.shots, `${name}.png`), fullPage: true });
   }
 
-  /** Presses Tab until the element that matches has the focus, which must be seen on it. */
+  /**
+   * Presses Tab until the element that matches has the focus, which must be seen on
+   * it, and waits until it can be pressed: what asks for consent cannot for a while
+   * whenever the focus comes back from the browser's own frame.
+   */
   async tabTo(locator) {
     const { page } = this;
     await locator.waitFor();
@@ -137,7 +141,9 @@ export class Visitor {
         return document.activeElement === document.body; // the browser's own frame
       });
       assert.ok(seen, `the focus is invisible on ${await page.evaluate(() => document.activeElement?.outerHTML)}`);
-      if (await locator.evaluate((element) => element === document.activeElement)) return;
+      if (await locator.evaluate((element) => element === document.activeElement)) {
+        return (await locator.elementHandle()).waitForElementState('enabled');
+      }
     }
     assert.fail(`Tab does not reach ${locator}`);
   }

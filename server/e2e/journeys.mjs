@@ -121,9 +121,9 @@ const journeys = {
         if (!allow) return;
         if (window.allowCame === undefined) {
           window.allowCame = performance.now();
-          window.allowWasInert = allow.disabled;
+          window.allowWasInert = allow.ariaDisabled === 'true';
           allow.click();
-        } else if (!allow.disabled) window.allowReady ??= performance.now();
+        } else if (allow.ariaDisabled !== 'true') window.allowReady ??= performance.now();
       }).observe(document, { subtree: true, childList: true, attributes: true });
     });
     let answers = 0;

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { answerConsent, getConsent, type Consent } from "../api/auth";
 import { asProblem, Problem } from "../api/problem";
+import { Answers } from "../ui/answers";
 import { CardPage } from "../ui/card";
 import { PageHeading } from "../ui/heading";
 import { Loaded } from "../ui/loaded";
 import { ProblemNotice } from "../ui/notice";
 import { Powers } from "../ui/powers";
-import { useArmed } from "../usearmed";
 import { useLoad } from "../useload";
 import { ClientFacts, ClientName } from "./client";
 import { safeRedirect } from "./redirect";
@@ -23,7 +23,6 @@ export function ConsentPage() {
 }
 
 function Question({ consent, query }: { consent: Consent; query: string }) {
-  const armed = useArmed(500);
   const [answer, setAnswer] = useState<"open" | "sending" | "allowed" | "denied">("open");
   const [problem, setProblem] = useState<Problem>();
 
@@ -64,14 +63,7 @@ function Question({ consent, query }: { consent: Consent; query: string }) {
       <Powers can={consent.can} cannot={consent.cannot} />
       <ClientFacts consent={consent} />
       {problem && <ProblemNotice problem={problem} />}
-      <div class="answers">
-        <button type="button" disabled={answer === "sending"} onClick={() => send(false)}>
-          Deny
-        </button>
-        <button type="button" disabled={!armed || answer === "sending"} onClick={() => send(true)}>
-          Allow
-        </button>
-      </div>
+      <Answers sending={answer === "sending"} send={send} />
     </>
   );
 }

@@ -1,16 +1,15 @@
 import { useState } from "preact/hooks";
 import { answerDevice, type DeviceRequest } from "../api/auth";
 import { asProblem, type Problem } from "../api/problem";
+import { Answers } from "../ui/answers";
 import { ProblemNotice } from "../ui/notice";
 import { Powers } from "../ui/powers";
 import { Time } from "../ui/time";
-import { useArmed } from "../usearmed";
 
 type Props = { code: string; request: DeviceRequest; again: () => void };
 
 // Question asks whether the program that shows the code may act for the person.
 export function Question({ code, request, again }: Props) {
-  const armed = useArmed(500);
   const [answer, setAnswer] = useState<"open" | "sending" | "allowed" | "denied">("open");
   const [problem, setProblem] = useState<Problem>();
 
@@ -62,14 +61,7 @@ export function Question({ code, request, again }: Props) {
       </p>
       <Powers can={request.can} cannot={request.cannot} />
       {problem && <ProblemNotice problem={problem} />}
-      <div class="answers">
-        <button type="button" disabled={answer === "sending"} onClick={() => send(false)}>
-          Deny
-        </button>
-        <button type="button" disabled={!armed || answer === "sending"} onClick={() => send(true)}>
-          Allow
-        </button>
-      </div>
+      <Answers sending={answer === "sending"} send={send} />
       <p>
         <button type="button" class="small" onClick={again}>
           Type another code
