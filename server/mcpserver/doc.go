@@ -4,7 +4,7 @@
 //
 // mcp-go speaks the protocol. An HTTP layer of our own stands in front of it and
 // sees to what the library leaves open: host and origin, the bearer token before
-// anything else is told, methods, content type, body size, batches, and
+// anything else is told, methods, content type, body size, batches,
 // notifications, which are acknowledged and never passed on (the library would
-// let one caller's cancel another's call).
+// let one caller's cancel another's call), and subscriptions.
 package mcpserver

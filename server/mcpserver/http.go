@@ -105,20 +105,11 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, body []byte) {
 			return
 		}
 		if e.Method == "subscriptions/listen" {
-			// It is acknowledged on a stream that ends at once.
-			listen := r.Clone(r.Context())
-			listen.Header, listen.Body = stateless(r.Header), io.NopCloser(bytes.NewReader(body))
-			h.http.ServeHTTP(w, listen)
+			h.listen(w, r, e.ID, body)
 			return
 		}
 	}
-	answer := h.handle(r, body)
-	for name, values := range answer.header {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(answer.status)
-	// The client has gone where this fails, and there is nobody to tell.
-	_, _ = w.Write(answer.body.Bytes())
+	h.handle(r, body).writeTo(w)
 }
 
 func (h *Handler) batch(w http.ResponseWriter, r *http.Request, body []byte) {
@@ -190,6 +181,15 @@ func (a *answer) WriteHeader(status int)      { a.status = status }
 func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 func (a *answer) Flush()                      {}
 func (a *answer) CanStream() bool             { return false }
+
+func (a *answer) writeTo(w http.ResponseWriter) {
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(a.status)
+	// The client has gone where this fails, and there is nobody to tell.
+	_, _ = w.Write(a.body.Bytes())
+}
 
 func rpcError(w http.ResponseWriter, status, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")

@@ -61,7 +61,7 @@ func New(cfg Config) (*Handler, error) {
 	})
 	s := server.NewMCPServer("pbmb", cfg.Version,
 		server.WithTitle("Power BI Metrics Book"),
-		server.WithToolCapabilities(false),
+		server.WithToolCapabilities(false), // with changes to listen to, Handler.listen would never end
 		server.WithCacheHints(60_000, mcp.CacheScopePrivate),
 		server.WithInstructions("set for each request"),
 		server.WithHooks(hooks),
