@@ -240,6 +240,19 @@ const steps = {
     assert.equal(await inside(page).locator('section').count(), 0);
   },
 
+  'of two loads the last one counts': async () => {
+    const page = await newHost();
+    const overview = plan.reports['Sales overview'];
+    const first = `**/reportEmbed/explore/${overview}`;
+    await page.route(first, () => {}); // it is never answered
+    await Promise.all([page.waitForRequest(first), embed(page, { id: overview, token: plan.overview })]);
+    const givenUp = page.waitForEvent('requestfailed', (request) => request.url().endsWith(overview));
+    await Promise.all([givenUp, embed(page, { id: regions, token: ada.token })]);
+    await page.waitForFunction(() => window.events.some((e) => e.name === 'rendered'));
+    assert.equal(await figure(page), ada.expected);
+    assert.ok(!(await names(page)).includes('error'));
+  },
+
   'only the embedding page is listened to': async () => {
     const page = await embedded(grace);
     // Frames beside it: one of the embedding page's own origin, one of another that

@@ -12,6 +12,7 @@ let token; // {value, type}
 let state;
 let settings = {};
 let config; // of the last load
+let loading; // aborts what is being loaded
 let drawing; // aborts what is being drawn
 let tokenFailed = false;
 
@@ -63,11 +64,14 @@ function fail(problem) {
 /** Opens the report; true where it could be. */
 async function load() {
   drawing?.abort();
+  loading?.abort(); // or its answer could come after this one's
+  const { signal } = (loading = new AbortController());
   try {
-    const description = await ask(encodeURIComponent(config.id));
+    const description = await ask(encodeURIComponent(config.id), undefined, signal);
+    if (signal.aborted) return false;
     state = new State(description, config);
   } catch (problem) {
-    fail(problem);
+    if (!signal.aborted) fail(problem);
     return false;
   }
   document.title = state.report.name;
