@@ -225,6 +225,7 @@ func configure(o Options, data *folder, api, sampleTenant net.Listener) (config.
 		ScannerClientID: sample.ScannerID,
 		AllowDevSignIn:  true,
 		ClientDocuments: o.Getenv("CLIENT_METADATA_DOCUMENTS"),
+		TrustedProxy:    o.Getenv("TRUSTED_PROXY"),
 	}
 	set := 0
 	for _, name := range []string{"DATABASE_URL_API", "DATABASE_URL_WORKER", "DATABASE_URL_MIGRATOR"} {

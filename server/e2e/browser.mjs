@@ -1,5 +1,6 @@
 // A person's browser, as far as letting a client in goes: it signs in, looks at
 // the consent screen's data and presses Allow or Deny. Only the pictures are missing.
+import { ownAddress } from './address.mjs';
 
 /** The session cookie out of an answer's Set-Cookie headers. */
 function cookiesOf(response) {
@@ -10,12 +11,14 @@ export class Browser {
   constructor(origin) {
     this.origin = origin;
     this.cookies = new Map();
+    this.address = ownAddress();
   }
 
   async fetch(url, options = {}) {
     const target = new URL(url, this.origin);
     const headers = { ...options.headers };
     if (target.origin === this.origin) {
+      Object.assign(headers, this.address);
       if (this.cookies.size > 0) headers.cookie = [...this.cookies].map(([k, v]) => `${k}=${v}`).join('; ');
       if (options.method && options.method !== 'GET') headers.origin = this.origin;
     }

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 
 import { chromium } from 'playwright-core';
 
+import { ownAddress } from './address.mjs';
+
 /** axe, as a script for a page. */
 export const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 export const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
@@ -40,7 +42,13 @@ export class Visitor {
   static async open(browser, { origin, elsewhere = [], shots }, options = {}) {
     const visitor = new Visitor();
     Object.assign(visitor, { origin, elsewhere, shots, complaints: [], failures: [], tolerated: [] });
-    visitor.context = await browser.newContext({ baseURL: origin, viewport: wide, locale: 'en-GB', ...options });
+    visitor.context = await browser.newContext({
+      baseURL: origin,
+      viewport: wide,
+      locale: 'en-GB',
+      extraHTTPHeaders: ownAddress(),
+      ...options,
+    });
     visitor.context.setDefaultTimeout(30_000);
     visitor.page = await visitor.context.newPage();
     visitor.#watch();

@@ -91,8 +91,11 @@ func newDemo(t *testing.T, data string, flags ...string) *demo {
 	return startDemo(t, exec.Command(bin, args...), ready)
 }
 
+// startDemo starts the demo of command, which takes this machine for its proxy: each
+// client of a test can say that it comes from an address of its own.
 func startDemo(t *testing.T, command *exec.Cmd, ready string) *demo {
 	t.Helper()
+	command.Env = append(command.Environ(), "TRUSTED_PROXY=127.0.0.1")
 	d := &demo{out: &bytes.Buffer{}, ended: make(chan error, 1), command: command}
 	d.command.Dir = "../.." // where scripts/cerbos is
 	d.command.Stdout, d.command.Stderr = d.out, d.out

@@ -69,9 +69,11 @@ function newClient() {
   return new sdk.Client({ name: `end-to-end-${generation}`, version: '1' }, options);
 }
 
+const transportOptions = { authProvider: provider, requestInit: { headers: browser.address } };
+
 const started = Date.now();
 let client = newClient();
-let transport = new sdk.StreamableHTTPClientTransport(url, { authProvider: provider });
+let transport = new sdk.StreamableHTTPClientTransport(url, transportOptions);
 try {
   await client.connect(transport);
   throw new Error('it connected without a token');
@@ -79,7 +81,7 @@ try {
   if (!(e instanceof sdk.UnauthorizedError)) throw e;
   await transport.finishAuth(provider.code, generation === 'v2' ? provider.iss : undefined);
   client = newClient();
-  transport = new sdk.StreamableHTTPClientTransport(url, { authProvider: provider });
+  transport = new sdk.StreamableHTTPClientTransport(url, transportOptions);
   await client.connect(transport);
 }
 const connectedIn = Date.now() - started;
