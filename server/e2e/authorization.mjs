@@ -2,24 +2,24 @@
 // address for a person to open; here a browser signs in, presses Allow and follows
 // the redirect back to the suite.
 //
-//   node authorization.mjs NODE SUITE ORIGIN CLIENT-ID RESOURCE OUT
+//   node authorization.mjs NODE SUITE PORT ORIGIN CLIENT-ID RESOURCE OUT
 import { spawn } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { Browser } from './browser.mjs';
 
-const [node, suite, origin, clientID, resource, out] = process.argv.slice(2);
+const [node, suite, port, origin, clientID, resource, out] = process.argv.slice(2);
 const child = spawn(node, [
   suite, 'authorization', '--url', `${origin}/api/auth`, '--client-id', clientID, '--resource', resource,
-  '-p', '33777', '--spec-version', '2026-07-28', '-o', out,
+  '-p', port, '--spec-version', '2026-07-28', '-o', out,
 ]);
 
 let printed = '';
 let opened = false;
 async function onOutput(chunk) {
   printed += chunk;
-  const address = printed.match(/https?:\/\/\S*oauth2\/authorize\?\S+/);
+  const address = printed.match(/https?:\/\/\S*oauth2\/authorize\?\S+(?=\s)/);
   if (!address || opened) return;
   opened = true;
   const browser = new Browser(origin);

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,8 +56,23 @@ type check struct {
 	ErrorMessage string `json:"errorMessage"`
 }
 
-// failures runs one scenario and returns what failed of it.
+// noStream is what the suite says where a stream did not begin within the 800 ms
+// that it allows, which a machine that does much else can exceed.
+const noStream = "Failed to open or receive frames"
+
+// failures runs one scenario and returns what failed of it. Where the suite did not
+// wait long enough, it is run again.
 func failures(t *testing.T, address, scenario, version string) []check {
+	t.Helper()
+	for tries := 1; ; tries++ {
+		failed := scenarioFailures(t, address, scenario, version)
+		if tries == 3 || !slices.ContainsFunc(failed, func(c check) bool { return strings.Contains(c.ErrorMessage, noStream) }) {
+			return failed
+		}
+	}
+}
+
+func scenarioFailures(t *testing.T, address, scenario, version string) []check {
 	t.Helper()
 	out := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
@@ -134,8 +150,9 @@ func TestConformance(t *testing.T) {
 // authorization runs the suite's command for authorization servers: it prints an
 // address for a person to open, and a browser opens it here.
 func authorization(t *testing.T, d *demo) {
+	port := freePort(t)
 	resp, err := http.Post(d.URL+"/api/auth/oauth2/register", "application/json", strings.NewReader(
-		`{"client_name":"Conformance","redirect_uris":["http://127.0.0.1:33777/callback"],"token_endpoint_auth_method":"none"}`))
+		`{"client_name":"Conformance","redirect_uris":["http://127.0.0.1:`+port+`/callback"],"token_endpoint_auth_method":"none"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +165,7 @@ func authorization(t *testing.T, d *demo) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	c := exec.CommandContext(ctx, "node", "authorization.mjs", suiteNode, suite, d.URL, client.ID, d.MCPURL, t.TempDir())
+	c := exec.CommandContext(ctx, "node", "authorization.mjs", suiteNode, suite, port, d.URL, client.ID, d.MCPURL, t.TempDir())
 	printed, err := c.CombinedOutput()
 	if err != nil {
 		t.Errorf("the authorization checks failed: %v\n%s", err, printed)
