@@ -34,6 +34,8 @@ type Coverage struct {
 	any       bool
 	relations bool // they are known
 
+	joinedTo map[columnKey]columnKey // what a relationship joins a joined column to
+
 	mu       sync.Mutex // guards what is worked out when it is first asked for
 	derived  map[columnKey]verdict
 	measures map[string]verdict
@@ -47,10 +49,11 @@ type table struct {
 	*knowledge.Table
 	columns  map[string]*column
 	measures map[string]*knowledge.Measure
-	ruled    bool // a table rule says that it is personal data
-	marked   bool // it has a marked column, or may have
-	keyed    bool // the key of its rows is a marked value
-	touched  bool // in queries, it has a column that is not free
+	ruled    bool      // a table rule says that it is personal data
+	marked   bool      // it has a marked column, or may have
+	keyed    bool      // the key of its rows is a marked value
+	key      columnKey // that key
+	touched  bool      // in queries, it has a column that is not free
 }
 
 // column is a column of the model with what covers it.
@@ -83,6 +86,7 @@ func Cover(rules []Rule, m *knowledge.Model) *Coverage {
 		decisions: make(map[string]bool, len(rules)),
 		ruled:     map[string]bool{},
 		relations: m.RelationshipsKnown,
+		joinedTo:  map[columnKey]columnKey{},
 		derived:   map[columnKey]verdict{},
 		measures:  map[string]verdict{},
 		inner:     map[string][]finding{},

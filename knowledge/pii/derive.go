@@ -70,25 +70,60 @@ func (c *Coverage) derivedColumn(key columnKey, t *table, col *column) verdict {
 		return v
 	}
 	c.derived[key] = deciding
-	v := unknown
-	if col.Expression != "" {
-		if x, err := dax.ParseExpr(col.Expression); err == nil {
-			if res, err := c.index.ResolveExpr(x, t.Name, true); err == nil && !reads(res) {
-				v = c.sources(res.Results[0].From, res.Results[0].Unknown)
-			}
-		}
-	} else if res := c.tableResult(t); res != nil {
-		from, more := res.From, res.Unknown
-		for _, rc := range res.Columns {
-			if sourced(col, rc) {
-				from, more = rc.From, rc.Unknown
-				break
-			}
-		}
-		v = c.sources(from, more)
-	}
+	v := c.sources(c.columnSources(t, col))
 	c.derived[key] = v
 	return v
+}
+
+// columnSources is where the values of a calculated column, or of a column of a
+// calculated table, come from; more means that they may come from elsewhere too.
+func (c *Coverage) columnSources(t *table, col *column) (from []dax.Source, more bool) {
+	switch {
+	case col.Expression != "":
+		x, err := dax.ParseExpr(col.Expression)
+		if err != nil {
+			return nil, true
+		}
+		res, err := c.index.ResolveExpr(x, t.Name, true)
+		if err != nil || reads(res) {
+			return nil, true
+		}
+		return res.Results[0].From, res.Results[0].Unknown
+	case t.Expression != "":
+		res := c.tableResult(t)
+		if res == nil {
+			return nil, true
+		}
+		for _, rc := range res.Columns {
+			if sourced(col, rc) {
+				return rc.From, rc.Unknown
+			}
+		}
+		return res.From, res.Unknown
+	}
+	return nil, false
+}
+
+// measureSources is where the values that a measure gives come from; more means
+// that they may come from elsewhere too.
+func (c *Coverage) measureSources(tableName, name string) (from []dax.Source, more bool) {
+	t := c.tables[knowledge.Fold(tableName)]
+	if t == nil {
+		return nil, true
+	}
+	m := t.measures[knowledge.Fold(name)]
+	if m == nil || strings.TrimSpace(m.Expression) == "" {
+		return nil, true
+	}
+	x, err := dax.ParseExpr(m.Expression)
+	if err != nil {
+		return nil, true
+	}
+	res, err := c.index.ResolveExpr(x, t.Name, false)
+	if err != nil || reads(res) {
+		return nil, true
+	}
+	return res.Results[0].From, res.Results[0].Unknown
 }
 
 // sourced tells whether a column of a calculated table is this column of its
@@ -135,16 +170,7 @@ func (c *Coverage) measureVerdict(tableName, name string) verdict {
 		return v
 	}
 	c.measures[key] = deciding
-	v := unknown
-	if t := c.tables[knowledge.Fold(tableName)]; t != nil {
-		if m := t.measures[knowledge.Fold(name)]; m != nil && strings.TrimSpace(m.Expression) != "" {
-			if x, err := dax.ParseExpr(m.Expression); err == nil {
-				if res, err := c.index.ResolveExpr(x, t.Name, false); err == nil && !reads(res) {
-					v = c.sources(res.Results[0].From, res.Results[0].Unknown)
-				}
-			}
-		}
-	}
+	v := c.sources(c.measureSources(tableName, name))
 	c.measures[key] = v
 	return v
 }
@@ -185,3 +211,17 @@ func reads(res *dax.Resolution) bool {
 
 // harmless is the closed list of reading behaviours that the check understands.
 func harmless(r dax.Reads) bool { return r == dax.ReadsArguments || r == dax.ReadsIdentity }
+
+// carriedFrom returns the first of the sources that is covered.
+func (c *Coverage) carriedFrom(from []dax.Source, _ bool) (dax.Source, bool) {
+	for _, s := range from {
+		if s.Measure {
+			if c.measureVerdict(s.Table, s.Name) == carries {
+				return s, true
+			}
+		} else if _, covered := c.columnCause(s.Table, s.Name); covered {
+			return s, true
+		}
+	}
+	return dax.Source{}, false
+}

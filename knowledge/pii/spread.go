@@ -33,6 +33,7 @@ func (c *Coverage) spread(relationships []knowledge.Relationship) {
 				continue
 			}
 			reached[next] = true
+			c.joinedTo[next] = key
 			queue = append(queue, next)
 			// A clear says that the column is harmless by itself; its values are
 			// those of the marked column all the same.
@@ -46,10 +47,10 @@ func (c *Coverage) spread(relationships []knowledge.Relationship) {
 		from := columnKey{knowledge.Fold(r.FromTable), knowledge.Fold(r.FromColumn)}
 		to := columnKey{knowledge.Fold(r.ToTable), knowledge.Fold(r.ToColumn)}
 		if t := c.tables[to[0]]; t != nil && !r.ToMany && reached[to] {
-			t.keyed = true
+			t.keyed, t.key = true, to
 		}
 		if t := c.tables[from[0]]; t != nil && r.FromOne && reached[from] {
-			t.keyed = true
+			t.keyed, t.key = true, from
 		}
 	}
 
