@@ -193,3 +193,6 @@ func Count(r Rule, m *knowledge.Model) (columns, measures int) {
 // RelationshipsKnown tells whether joined columns could be worked out. Where they
 // could not, [Check] refuses every query of a model that has marked columns.
 func (c *Coverage) RelationshipsKnown() bool { return c.relations }
+
+// Model is the model that the coverage was made of.
+func (c *Coverage) Model() *knowledge.Model { return c.index.Model() }

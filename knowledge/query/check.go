@@ -8,6 +8,7 @@ import (
 
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/pii"
+	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/policies"
 )
 
@@ -16,22 +17,24 @@ type check struct {
 	coverage *pii.Coverage    // nil where nothing is checked
 	model    *knowledge.Model // as it was analysed
 	dax      string
+	read     []string // personal data that the query uses, where the asker may read it
 }
 
-// analyse refuses a query that could read personal data. Where the check depends
+// analyse refuses a query that could read personal data, except of those who may
+// read it: of theirs it says what they read. Where the check depends
 // on relationships that nobody has read yet, they are read at once, under the
 // asker's own token.
-func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model) (check, error) {
-	if q.Principal.Kind == policies.Person && q.Principal.Has(policies.RolePIIReader) {
-		return check{}, nil
-	}
+func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model, values setting.PII) (check, error) {
 	rules, err := r.Models.Rules(ctx)
 	if err != nil {
 		return check{}, fmt.Errorf("reading the rules on personal data: %w", err)
 	}
-	coverage := pii.Cover(rules, model)
+	coverage := cover(rules, model, values)
 	if !coverage.Any() {
 		return check{}, nil // PII-94
+	}
+	if q.Principal.Kind == policies.Person && q.Principal.Has(policies.RolePIIReader) {
+		return check{read: uses(q.DAX, model, coverage)}, nil
 	}
 	if !coverage.RelationshipsKnown() {
 		if q.Principal.Kind != policies.Person {
@@ -45,12 +48,32 @@ func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model)
 		if model, err = r.Models.Model(ctx, q.Dataset.ID); err != nil {
 			return check{}, fmt.Errorf("reading the model of a dataset: %w", err)
 		}
-		coverage = pii.Cover(rules, model)
+		coverage = cover(rules, model, values)
 	}
 	if refusal := pii.Check(q.DAX, model, coverage); refusal != nil {
 		return check{}, refused(refusal)
 	}
-	return check{coverage, model, q.DAX}, nil
+	return check{coverage: coverage, model: model, dax: q.DAX}, nil
+}
+
+// uses is what of a query is personal data, for the audit of those who may read it.
+// What cannot be read with certainty is said so, since it may be.
+func uses(dax string, model *knowledge.Model, coverage *pii.Coverage) []string {
+	refusal := pii.Check(dax, model, coverage)
+	if refusal == nil {
+		return nil
+	}
+	if elements := refusal.PII(); len(elements) > 0 {
+		return elements
+	}
+	return refusal.Elements
+}
+
+// cover lays the rules over the model, as the deployment wants measures judged.
+func cover(rules []pii.Rule, model *knowledge.Model, values setting.PII) *pii.Coverage {
+	c := pii.Cover(rules, model)
+	c.AllowValueMeasures = values.ValueMeasures == setting.AllowValueMeasures
+	return c
 }
 
 func refused(r *pii.Refusal) error {

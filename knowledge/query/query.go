@@ -110,6 +110,7 @@ type Entry struct {
 	RanAs                            string // object id of the account; empty where it got to none
 	Rows                             *int   // nil where there was no result
 	Took                             time.Duration
+	PII                              []string // what of it is personal data, where a reader of it asked
 }
 
 // Log keeps queries.
@@ -178,7 +179,8 @@ func (r *Runner) Run(ctx context.Context, q Request) (*Result, error) {
 	defer cancel()
 	entry := Entry{DatasetID: q.Dataset.ID, DAX: q.DAX, Purpose: q.Purpose}
 
-	result, token, err := r.run(ctx, q)
+	result, token, found, err := r.run(ctx, q, settings.PII)
+	entry.PII = found.read
 	entry.Outcome, entry.RanAs, entry.Took = outcome(err), token.ObjectID, r.Now().Sub(start)
 	if result != nil {
 		entry.Rows = new(len(result.Rows))
@@ -190,28 +192,28 @@ func (r *Runner) Run(ctx context.Context, q Request) (*Result, error) {
 	return result, err
 }
 
-func (r *Runner) run(ctx context.Context, q Request) (*Result, Token, error) {
+func (r *Runner) run(ctx context.Context, q Request, values setting.PII) (*Result, Token, check, error) {
 	model, err := r.Models.Model(ctx, q.Dataset.ID)
 	if err != nil {
-		return nil, Token{}, fmt.Errorf("reading the model of a dataset: %w", err)
+		return nil, Token{}, check{}, fmt.Errorf("reading the model of a dataset: %w", err)
 	}
-	check, err := r.analyse(ctx, q, model)
+	found, err := r.analyse(ctx, q, model, values)
 	if err != nil {
-		return nil, Token{}, err
+		return nil, Token{}, check{}, err
 	}
 	if q.Principal.Kind != policies.Person {
-		return nil, Token{}, ErrServiceAccount
+		return nil, Token{}, check{}, ErrServiceAccount
 	}
 	token, err := r.Tokens.Token(ctx, q.Principal.ID)
 	if err != nil {
-		return nil, Token{}, fmt.Errorf("getting the person's token: %w", err)
+		return nil, Token{}, check{}, fmt.Errorf("getting the person's token: %w", err)
 	}
 	rows, err := r.PowerBI.ExecuteQuery(ctx, token.Access, q.Dataset.ID, q.DAX)
 	if err != nil {
-		return nil, token, check.clean(err)
+		return nil, token, found, found.clean(err)
 	}
-	if err := check.header(rows.Columns); err != nil {
-		return nil, token, err
+	if err := found.header(rows.Columns); err != nil {
+		return nil, token, found, err
 	}
 	result := &Result{Columns: columns(model, rows), Rows: rows.Rows, Cut: rows.Cut, RanAs: token.Account}
 	// The rows are good without the time of the data: the answer says that it is not known.
@@ -219,7 +221,7 @@ func (r *Runner) run(ctx context.Context, q Request) (*Result, Token, error) {
 		result.DataAt = ended
 	}
 	result.RowSecurity, err = r.rowSecurity(ctx, q, token)
-	return result, token, err
+	return result, token, found, err
 }
 
 func (r *Runner) rowSecurity(ctx context.Context, q Request, token Token) (RowSecurity, error) {

@@ -128,7 +128,7 @@ func TestOrder(t *testing.T) {
 		// PII-79
 		"personal data by a reader": {
 			world{known: true, rules: marked, columns: []string{"Customer[Customer]"}}, viewer(policies.RolePIIReader), names,
-			[]string{"model", "token", "power bi", "log"}, "done",
+			[]string{"model", "rules", "token", "power bi", "log"}, "done",
 		},
 		// PII-62: the role does nothing for a service account.
 		"personal data by a service account": {

@@ -45,7 +45,7 @@ const (
 
 // PII is about personal data.
 type PII struct {
-	ValueMeasures ValueMeasures `json:"value_measures" default:"refuse" enum:"refuse,allow" planned:"true" doc:"Whether a measure that can carry a marked value is refused in queries until somebody has reviewed it."`
+	ValueMeasures ValueMeasures `json:"value_measures" default:"refuse" enum:"refuse,allow" doc:"Whether a measure that can carry a marked value is refused in queries until somebody has reviewed it."`
 }
 
 // A ValueMeasures is a value of pii.value_measures.

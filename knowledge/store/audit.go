@@ -59,11 +59,25 @@ func orNull(t time.Time) *time.Time {
 	return &t
 }
 
-// LogQuery keeps one query in the query log.
+// LogQuery keeps one query in the query log, and in the audit what personal data
+// somebody who may read it used in it: the elements, and no value.
 func (s *Store) LogQuery(ctx context.Context, p *policies.Principal, e query.Entry) error {
-	return audit.NewWriter(s.pool).WriteQuery(ctx, p, audit.Query{
+	entry := audit.Query{
 		DatasetID: e.DatasetID, DAX: e.DAX, Purpose: e.Purpose, Outcome: e.Outcome, Rows: e.Rows, Duration: e.Took, RanAs: e.RanAs,
+	}
+	err := postgres.Tx(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := audit.WriteQuery(ctx, tx, p, entry); err != nil || len(e.PII) == 0 {
+			return err
+		}
+		return audit.Write(ctx, tx, p, audit.Event{
+			Action: "read_pii", Outcome: audit.Allow, Element: e.DatasetID,
+			Detail: map[string]any{"elements": e.PII, "outcome": e.Outcome},
+		})
 	})
+	if err != nil {
+		return fmt.Errorf("logging a query: %w", err)
+	}
+	return nil
 }
 
 // NoteConnector records, once a day for each client of a person, that it got

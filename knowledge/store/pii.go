@@ -12,7 +12,6 @@ import (
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/pii"
-	"github.com/pbmb/pbmb/knowledge/visibility"
 	"github.com/pbmb/pbmb/policies"
 )
 
@@ -56,145 +55,114 @@ func (s *Store) ListRules(ctx context.Context, marked *bool) ([]pii.Decision, er
 	return rules, nil
 }
 
+// A decision is what a change makes of a name.
+type decision struct {
+	State pii.State `db:"state"`
+	Note  string    `db:"note"`
+}
+
 // SetRule makes ref marked, or reviewed and cleared, in place of whatever was
 // decided for the same name before.
-func (s *Store) SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, marked bool, note string) (rule pii.Decision, err error) {
+func (s *Store) SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, marked bool, note string) (pii.Change, error) {
 	action := "clear_pii"
 	if marked {
 		action = "mark_pii"
 	}
-	err = postgres.Tx(ctx, s.pool, func(tx pgx.Tx) error {
-		var before *bool
-		err := tx.QueryRow(ctx, `select pii from pii_rule where kind = $1 and table_folded = $2 and name_folded = $3 for update`,
-			ref.Kind, knowledge.Fold(ref.Table), knowledge.Fold(ref.Name)).Scan(&before)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		found, err := tx.Query(ctx, `
-			insert into pii_rule (kind, table_name, name, table_folded, name_folded, pii, note, changed_by, changed_by_name, changed_via)
-			values (@kind, @table, @name, @table_folded, @name_folded, @pii, @note, @by, @by_name, @via)
-			on conflict (kind, table_folded, name_folded) do update set
-				pii = excluded.pii, note = excluded.note, version = pii_rule.version + 1, changed_at = now(),
-				changed_by = excluded.changed_by, changed_by_name = excluded.changed_by_name, changed_via = excluded.changed_via
-			returning `+ruleColumns,
-			pgx.NamedArgs{
-				"kind": ref.Kind, "table": ref.Table, "name": ref.Name, "table_folded": knowledge.Fold(ref.Table),
-				"name_folded": knowledge.Fold(ref.Name), "pii": marked, "note": note, "by": by.ID, "by_name": by.Label(), "via": by.Via,
-			})
-		if err != nil {
-			return err
-		}
-		row, err := pgx.CollectExactlyOneRow(found, pgx.RowToStructByName[ruleRow])
-		if err != nil {
-			return err
-		}
-		rule = row.rule()
-		return audit.Write(ctx, tx, by, audit.Event{
-			Action: action, Outcome: audit.Allow, Element: rule.String(),
-			Detail: map[string]any{"kind": ref.Kind, "before": decision(before), "after": decision(&marked)},
-		})
+	return s.change(ctx, by, action, ref, func(pgx.Tx, decision) (decision, error) {
+		return decision{pii.StateOf(marked), note}, nil
 	})
-	if err != nil {
-		return pii.Decision{}, fmt.Errorf("deciding on %s: %w", ref, err)
-	}
-	return rule, nil
-}
-
-func decision(marked *bool) string {
-	switch {
-	case marked == nil:
-		return "none"
-	case *marked:
-		return "marked"
-	}
-	return "cleared"
 }
 
 // RemoveRule takes the decision for ref away, or returns [knowledge.ErrNotFound].
-func (s *Store) RemoveRule(ctx context.Context, by *policies.Principal, ref pii.Ref) error {
-	err := postgres.Tx(ctx, s.pool, func(tx pgx.Tx) error {
-		var before bool
-		err := tx.QueryRow(ctx, `delete from pii_rule where kind = $1 and table_folded = $2 and name_folded = $3 returning pii`,
-			ref.Kind, knowledge.Fold(ref.Table), knowledge.Fold(ref.Name)).Scan(&before)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return knowledge.ErrNotFound
+func (s *Store) RemoveRule(ctx context.Context, by *policies.Principal, ref pii.Ref) (pii.Change, error) {
+	return s.change(ctx, by, "remove_pii_rule", ref, func(_ pgx.Tx, before decision) (decision, error) {
+		if before.State == pii.Undecided {
+			return decision{}, knowledge.ErrNotFound
 		}
+		return decision{State: pii.Undecided}, nil
+	})
+}
+
+// RestoreRule takes back the last change of what is decided for ref, which must be
+// the one with the given version: [knowledge.ErrConflict] where there was another
+// since, [knowledge.ErrNotFound] where nothing was ever decided.
+func (s *Store) RestoreRule(ctx context.Context, by *policies.Principal, ref pii.Ref, version int64) (pii.Change, error) {
+	return s.change(ctx, by, "restore_pii_rule", ref, func(tx pgx.Tx, _ decision) (decision, error) {
+		var last int64
+		var to decision
+		err := tx.QueryRow(ctx, `select version, before, before_note from pii_rule_change
+			where kind = $1 and table_folded = $2 and name_folded = $3 order by version desc limit 1`,
+			ref.Kind, knowledge.Fold(ref.Table), knowledge.Fold(ref.Name)).Scan(&last, &to.State, &to.Note)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return decision{}, knowledge.ErrNotFound
+		case err == nil && last != version:
+			return decision{}, knowledge.ErrConflict
+		}
+		return to, err
+	})
+}
+
+// change makes of what is decided for ref what next says, and keeps the change.
+// Changes of one name wait for each other, also where it has no rule yet.
+func (s *Store) change(ctx context.Context, by *policies.Principal, action string, ref pii.Ref,
+	next func(tx pgx.Tx, before decision) (decision, error)) (done pii.Change, err error) {
+	args := pgx.NamedArgs{
+		"kind": ref.Kind, "table": ref.Table, "name": ref.Name, "table_folded": knowledge.Fold(ref.Table), "name_folded": knowledge.Fold(ref.Name),
+		"by": by.ID, "by_name": by.Label(), "via": by.Via,
+	}
+	err = postgres.Tx(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended($1, 0))", "pii_rule\x1f"+string(ref.Kind)+"\x1f"+knowledge.Fold(ref.Table)+"\x1f"+knowledge.Fold(ref.Name)); err != nil {
+			return err
+		}
+		before := decision{State: pii.Undecided}
+		err := tx.QueryRow(ctx, `select case when pii then 'marked' else 'cleared' end, note from pii_rule
+			where kind = @kind and table_folded = @table_folded and name_folded = @name_folded`, args).Scan(&before.State, &before.Note)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		after, err := next(tx, before)
 		if err != nil {
 			return err
 		}
+		args["before"], args["before_note"], args["after"], args["after_note"] = before.State, before.Note, after.State, after.Note
+		done = pii.Change{Ref: ref, Before: before.State, After: after.State, Note: after.Note, By: by.Label(), Via: string(by.Via)}
+		err = tx.QueryRow(ctx, `
+			insert into pii_rule_change (kind, table_name, name, table_folded, name_folded, before, before_note, after, after_note,
+				changed_by, changed_by_name, changed_via)
+			values (@kind, @table, @name, @table_folded, @name_folded, @before, @before_note, @after, @after_note, @by, @by_name, @via)
+			returning version, changed_at`, args).Scan(&done.Version, &done.At)
+		if err != nil {
+			return err
+		}
+		if err := keepRule(ctx, tx, args, done); err != nil {
+			return err
+		}
 		return audit.Write(ctx, tx, by, audit.Event{
-			Action: "remove_pii_rule", Outcome: audit.Allow, Element: ref.String(),
-			Detail: map[string]any{"kind": ref.Kind, "before": decision(&before), "after": "none"},
+			Action: action, Outcome: audit.Allow, Element: ref.String(),
+			Detail: map[string]any{"kind": ref.Kind, "before": before.State, "after": after.State, "version": done.Version},
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("removing the rule on %s: %w", ref, err)
+		return pii.Change{}, fmt.Errorf("deciding on %s: %w", ref, err)
 	}
-	return nil
+	return done, nil
 }
 
-const countMatches = `
-with match as (
-  select c.dataset_id, 1 as columns, 0 as measures
-  from powerbi_column c join powerbi_table t on t.id = c.table_id join powerbi_dataset d on d.id = c.dataset_id
-  where c.removed_at is null and t.removed_at is null and t.folded = @table
-    and (@kind = 'table' or @kind = 'column' and c.folded = @name) and {datasets d}
-  union all
-  select m.dataset_id, 0, 1
-  from powerbi_measure m join powerbi_table t on t.id = m.table_id join powerbi_dataset d on d.id = m.dataset_id
-  where m.removed_at is null and t.removed_at is null and t.folded = @table
-    and @kind = 'measure' and m.folded = @name and {datasets d}
-)
-select coalesce(sum(columns), 0)::int as columns, coalesce(sum(measures), 0)::int as measures, count(distinct dataset_id)::int as datasets
-from match`
-
-type matchRow struct {
-	Columns  int `db:"columns"`
-	Measures int `db:"measures"`
-	Datasets int `db:"datasets"`
-}
-
-// CountMatches counts what ref matches in the datasets that view reaches.
-func (s *Store) CountMatches(ctx context.Context, view *visibility.View, ref pii.Ref) (pii.Matches, error) {
-	found, err := rows[matchRow](ctx, s, view, countMatches, pgx.NamedArgs{
-		"kind": string(ref.Kind), "table": knowledge.Fold(ref.Table), "name": knowledge.Fold(ref.Name),
-	})
-	if err != nil {
-		return pii.Matches{}, fmt.Errorf("counting what %s matches: %w", ref, err)
+// keepRule makes the rule what the change decided.
+func keepRule(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, c pii.Change) error {
+	if c.After == pii.Undecided {
+		_, err := tx.Exec(ctx, `delete from pii_rule where kind = @kind and table_folded = @table_folded and name_folded = @name_folded`, args)
+		return err
 	}
-	return pii.Matches(found[0]), nil
-}
-
-const allReferences = `
-select distinct t.name as table_name, c.name
-from powerbi_column c join powerbi_table t on t.id = c.table_id join powerbi_dataset d on d.id = c.dataset_id
-where c.removed_at is null and t.removed_at is null and {datasets d} and @kind = 'column'
-union
-select distinct t.name, m.name
-from powerbi_measure m join powerbi_table t on t.id = m.table_id join powerbi_dataset d on d.id = m.dataset_id
-where m.removed_at is null and t.removed_at is null and {datasets d} and @kind = 'measure'
-union
-select distinct t.name, ''
-from powerbi_table t join powerbi_dataset d on d.id = t.dataset_id
-where t.removed_at is null and {datasets d} and @kind = 'table'
-limit 50000`
-
-type referenceRow struct {
-	Table string `db:"table_name"`
-	Name  string `db:"name"`
-}
-
-// NearNames returns references of the mirror within view that are like ref, best first.
-func (s *Store) NearNames(ctx context.Context, view *visibility.View, ref pii.Ref) ([]string, error) {
-	found, err := rows[referenceRow](ctx, s, view, allReferences, pgx.NamedArgs{"kind": string(ref.Kind)})
-	if err != nil {
-		return nil, fmt.Errorf("finding names like %s: %w", ref, err)
-	}
-	names := make([]string, len(found))
-	for i, r := range found {
-		names[i] = pii.Ref{Kind: ref.Kind, Table: r.Table, Name: r.Name}.String()
-	}
-	return knowledge.Nearest(ref.String(), names, 5), nil
+	args["version"], args["at"], args["pii"] = c.Version, c.At, c.After == pii.IsMarked
+	_, err := tx.Exec(ctx, `
+		insert into pii_rule (kind, table_name, name, table_folded, name_folded, pii, note, version, changed_at, changed_by, changed_by_name, changed_via)
+		values (@kind, @table, @name, @table_folded, @name_folded, @pii, @after_note, @version, @at, @by, @by_name, @via)
+		on conflict (kind, table_folded, name_folded) do update set
+			pii = excluded.pii, note = excluded.note, version = excluded.version, changed_at = excluded.changed_at,
+			changed_by = excluded.changed_by, changed_by_name = excluded.changed_by_name, changed_via = excluded.changed_via`, args)
+	return err
 }
 
 // Rules returns every rule.

@@ -15,6 +15,7 @@ import (
 //
 //	@name            is the argument of that name
 //	{datasets d}     is the condition over the row d of powerbi_dataset
+//	{reach d}        is the condition that Power BI lets the caller reach it
 //	{columns c t}    is the condition over the row c of powerbi_column and t of powerbi_table
 //	{measures m t}   is the same for a row m of powerbi_measure
 //	{pii_column c t} and {pii_measure m t} hold for what rules cover, whoever asks
@@ -54,6 +55,8 @@ func (v *View) condition(p part, arg func(any) string) string {
 		switch p.condition {
 		case "datasets":
 			return v.Datasets(p.alias[0], arg)
+		case "reach":
+			return v.Reach(p.alias[0], arg)
 		case "app_ids":
 			return AppIDs(p.alias[0])
 		case "reads":

@@ -78,6 +78,17 @@ func (v *View) Datasets(alias string, arg func(any) string) string {
 	return c.sql(&writer{alias: alias, arg: arg})
 }
 
+// Reach returns the condition that holds for those rows of powerbi_dataset, under
+// the given alias, that Power BI lets the principal reach: whatever a policy says,
+// and switched off in the book or not. It is for those who manage rules that hold
+// everywhere; what people see, Datasets decides.
+func (v *View) Reach(alias string, arg func(any) string) string {
+	if v == nil || v.principal == nil {
+		return "false"
+	}
+	return and{present{}, reach(v.principal)}.sql(&writer{alias: alias, arg: arg})
+}
+
 // Apps returns the condition that holds for those rows of powerbi_app, under the
 // given alias, that the principal may see.
 func (v *View) Apps(alias string, arg func(any) string) string {
@@ -114,8 +125,9 @@ func (v *View) Allows(ctx context.Context, d *knowledge.Dataset) (bool, error) {
 	return v.decider.Allowed(ctx, v.principal, policies.Describe, d.Resource())
 }
 
-// reach is what a service account never goes beyond, whatever a policy allows
-// (SVC-13): the workspaces and apps that it was granted.
+// reach is what Power BI's lists say of the principal. A service account never goes
+// beyond it, whatever a policy allows (SVC-13): the workspaces and apps that it was
+// granted.
 func reach(p *policies.Principal) condition {
 	t := translator{p}
 	return or{

@@ -204,7 +204,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 			Settings: settings, Now: now,
 		},
 		PII:   book,
-		Views: views,
+		Views: views, Values: settings,
 		Audit: book,
 		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 		Providers: signingIn,

@@ -32,6 +32,7 @@ type Stores struct {
 	Queries     query.Runner
 	PII         pii.Store
 	Views       pii.Views
+	Values      pii.Settings
 	Audit       admin.Audit
 	Roles       admin.Roles
 	Settings    setting.Store
@@ -57,7 +58,7 @@ func All(s Stores) []*operation.Def {
 		column.Operations(s.Columns),
 		measure.Operations(s.Measures),
 		query.Operations(s.Queries),
-		pii.Operations(s.PII, s.Views),
+		pii.Operations(s.PII, s.Views, s.Values),
 		admin.Operations(s.Audit, s.Roles, s.Grants, s.Connections),
 		setting.Operations(s.Settings),
 		serviceaccount.Operations(s.Accounts),

@@ -143,6 +143,10 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 		}
 	case askAdmin:
 		return g.ask(ctx, c, d.Action, policies.Admin)
+	case askAdminDataset:
+		if err := g.ask(ctx, c, d.Action, policies.Admin); err != nil {
+			return err
+		}
 	case askVisible, askListed:
 		if err := g.ask(ctx, c, policies.Read, policies.Book); err != nil {
 			return err
@@ -157,7 +161,7 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 		c.Name = d.dataset(in)
 	}
 	if c.Name == "" {
-		if d.question == askDataset {
+		if d.question == askDataset || d.question == askAdminDataset {
 			return Invalidf("list_datasets gives their names.", "No dataset is named.")
 		}
 		return nil
@@ -168,7 +172,11 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 			return err
 		}
 		c.Dataset = found
-		return g.ask(ctx, c, d.Action, found.Resource())
+		action := d.Action
+		if d.question == askAdminDataset {
+			action = policies.Describe
+		}
+		return g.ask(ctx, c, action, found.Resource())
 	}
 	if d.question == askListed {
 		return nil

@@ -3,9 +3,14 @@ package pii
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/pii"
+	"github.com/pbmb/pbmb/knowledge/setting"
+	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/knowledge/visibility"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
@@ -19,16 +24,32 @@ type Store interface {
 
 	// SetRule makes ref marked (marked true) or reviewed and cleared, in place of
 	// whatever was decided for the same name before.
-	SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, marked bool, note string) (pii.Decision, error)
+	SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, marked bool, note string) (pii.Change, error)
 
 	// RemoveRule takes the decision for ref away, or returns [knowledge.ErrNotFound].
-	RemoveRule(ctx context.Context, by *policies.Principal, ref pii.Ref) error
+	RemoveRule(ctx context.Context, by *policies.Principal, ref pii.Ref) (pii.Change, error)
 
-	// CountMatches counts what ref covers in the datasets that view reaches.
-	CountMatches(ctx context.Context, view *visibility.View, ref pii.Ref) (pii.Matches, error)
+	// RestoreRule takes back the last change for ref, which must have that version:
+	// else [knowledge.ErrConflict], or [knowledge.ErrNotFound] where there was none.
+	RestoreRule(ctx context.Context, by *policies.Principal, ref pii.Ref, version int64) (pii.Change, error)
 
-	// NearNames returns references of the mirror within view that are like ref.
+	// CountMatches counts what each ref matches in the datasets that Power BI lets
+	// the caller of view reach.
+	CountMatches(ctx context.Context, view *visibility.View, refs []pii.Ref) ([]pii.Matches, error)
+
+	// NearNames returns references that are like ref, in those same datasets.
 	NearNames(ctx context.Context, view *visibility.View, ref pii.Ref) ([]string, error)
+
+	// Suggest looks for what may be personal data, in those same datasets or in the
+	// one that is named: [knowledge.ErrNotFound] where it is none of them,
+	// [store.ErrSeveral] where it is more than one.
+	Suggest(ctx context.Context, view *visibility.View, dataset string) (store.Suggested, error)
+
+	// Model returns a dataset's tables, columns, measures and relationships.
+	Model(ctx context.Context, datasetID string) (*knowledge.Model, error)
+
+	// Rules returns every rule.
+	Rules(context.Context) ([]pii.Rule, error)
 }
 
 // Views makes the view through which matches are counted: the asking admin's own reach.
@@ -36,9 +57,14 @@ type Views interface {
 	For(context.Context, *policies.Principal) (*visibility.View, error)
 }
 
+// Settings are read anew for each call that needs them.
+type Settings interface {
+	Read(context.Context) (setting.Values, error)
+}
+
 // Operations returns every operation on rules.
-func Operations(s Store, v Views) []*operation.Def {
-	return []*operation.Def{List(s), Mark(s, v), Clear(s, v), Remove(s)}
+func Operations(s Store, v Views, values Settings) []*operation.Def {
+	return []*operation.Def{List(s, v), Mark(s, v), Clear(s, v), Remove(s), Restore(s), Suggest(s, v), Explain(s, values)}
 }
 
 // A Rule is a rule as callers see it.
@@ -48,9 +74,9 @@ type Rule struct {
 	PII       bool      `json:"pii" doc:"Marked as personal data; false where it was reviewed and cleared"`
 	Note      string    `json:"note,omitempty" doc:"Why" cut:"text"`
 	ChangedBy string    `json:"changed_by" doc:"Who decided last"`
-	ChangedAt time.Time `json:"changed_at" doc:"When"`
+	ChangedAt time.Time `json:"changed_at,omitzero" doc:"When"`
 	Via       string    `json:"via" doc:"Through what: browser, cli or import"`
-	Version   int64     `json:"version" doc:"Goes up with every change"`
+	Version   int64     `json:"version" doc:"Of the last change; restore takes it"`
 }
 
 func newRule(d pii.Decision) Rule {
@@ -59,6 +85,15 @@ func newRule(d pii.Decision) Rule {
 		ChangedBy: d.ChangedBy, ChangedAt: d.ChangedAt.UTC(), Via: d.Via, Version: d.Version,
 	}
 }
+
+// A Match counts what a rule is about.
+type Match struct {
+	Columns  int `json:"columns" doc:"Columns that it matches in the datasets that Power BI lets you reach"`
+	Measures int `json:"measures" doc:"Measures that it matches there"`
+	Datasets int `json:"datasets" doc:"Datasets that have a match"`
+}
+
+func newMatch(m pii.Matches) Match { return Match(m) }
 
 // RefInput names what a rule is about.
 type RefInput struct {
@@ -77,20 +112,21 @@ func (in RefInput) parse() (pii.Ref, error) {
 // DecideInput is the input of [Mark] and [Clear].
 type DecideInput struct {
 	RefInput
-	Note string `json:"note,omitempty" doc:"Why, for those who come later" maxLength:"1000" example:"Customer names are personal data"`
+	Note   string `json:"note,omitempty" doc:"Why, for those who come later" maxLength:"1000" example:"Customer names are personal data"`
+	DryRun bool   `json:"dry_run,omitempty" doc:"Only say what it would match, and save nothing"`
 }
 
 // DecideOutput is the output of [Mark] and [Clear].
 type DecideOutput struct {
 	Rule
-	Columns  int      `json:"columns" doc:"Columns that it matches in the datasets that you reach"`
-	Measures int      `json:"measures" doc:"Measures that it matches there"`
-	Datasets int      `json:"datasets" doc:"Datasets that have a match"`
-	Near     []string `json:"near,omitempty" doc:"Names like it, where it matches nothing"`
-	Notice   string   `json:"notice,omitempty" doc:"What to look at"`
+	Match
+	Saved  bool     `json:"saved" doc:"False after a dry run"`
+	Before string   `json:"before" doc:"What was decided before: none, marked or cleared"`
+	Near   []string `json:"near,omitempty" doc:"Names like it, where it matches nothing"`
+	Notice string   `json:"notice,omitempty" doc:"What to look at"`
 }
 
-// decide sets a rule and says what it matches.
+// decide sets a rule, or only says what it would be, and what it matches.
 func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideInput, marked bool) (DecideOutput, error) {
 	ref, err := in.parse()
 	if err != nil {
@@ -100,20 +136,75 @@ func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideI
 	if err != nil {
 		return DecideOutput{}, err
 	}
-	stored, err := s.SetRule(ctx, c.Principal, ref, marked, in.Note)
+	out := DecideOutput{Rule: Rule{Reference: ref.String(), Kind: string(ref.Kind), PII: marked, Note: in.Note}}
+	if in.DryRun {
+		current, err := current(ctx, s, ref)
+		if err != nil {
+			return DecideOutput{}, err
+		}
+		out.Before = string(current)
+	} else {
+		done, err := s.SetRule(ctx, c.Principal, ref, marked, in.Note)
+		if err != nil {
+			return DecideOutput{}, err
+		}
+		out.Saved, out.Before = true, string(done.Before)
+		out.ChangedBy, out.ChangedAt, out.Via, out.Version = done.By, done.At.UTC(), done.Via, done.Version
+	}
+	matches, err := s.CountMatches(ctx, view, []pii.Ref{ref})
 	if err != nil {
 		return DecideOutput{}, err
 	}
-	matches, err := s.CountMatches(ctx, view, ref)
-	if err != nil {
-		return DecideOutput{}, err
-	}
-	out := DecideOutput{Rule: newRule(stored), Columns: matches.Columns, Measures: matches.Measures, Datasets: matches.Datasets}
-	if matches.Datasets == 0 {
+	out.Match = newMatch(matches[0])
+	if out.Datasets == 0 {
 		if out.Near, err = s.NearNames(ctx, view, ref); err != nil {
 			return DecideOutput{}, err
 		}
 		out.Notice = "It matches nothing today. It is kept, and covers what is found later under this name."
+		if in.DryRun {
+			out.Notice = "It would match nothing today."
+		}
 	}
 	return out, nil
+}
+
+// current is what is decided about a name now.
+func current(ctx context.Context, s Store, ref pii.Ref) (pii.State, error) {
+	rules, err := s.Rules(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range rules {
+		if r.Ref().Key() == ref.Key() {
+			return pii.StateOf(r.PII), nil
+		}
+	}
+	return pii.Undecided, nil
+}
+
+// ChangeOutput is the output of [Remove] and [Restore].
+type ChangeOutput struct {
+	Reference string `json:"reference" doc:"The name that was decided on"`
+	Kind      string `json:"kind" doc:"table, column or measure"`
+	Before    string `json:"before" doc:"What was decided before: none, marked or cleared"`
+	After     string `json:"after" doc:"What is decided now"`
+	Version   int64  `json:"version" doc:"Of this change; restore takes it back"`
+}
+
+func newChange(c pii.Change) ChangeOutput {
+	return ChangeOutput{Reference: c.String(), Kind: string(c.Kind), Before: string(c.Before), After: string(c.After), Version: c.Version}
+}
+
+// explainChange makes an error of a change one that callers know.
+func explainChange(ref pii.Ref, err error) error {
+	switch {
+	case errors.Is(err, knowledge.ErrNotFound):
+		return &operation.Error{Kind: operation.NotFound, Sentence: "There is no rule on " + ref.String() + ".", Next: "The list of rules has them all."}
+	case errors.Is(err, knowledge.ErrConflict):
+		return &operation.Error{
+			Kind: operation.Conflict, Sentence: fmt.Sprintf("What is decided on %s was changed again since.", ref),
+			Next: "Look at the list of rules, and restore its last version if that is what you want.",
+		}
+	}
+	return err
 }

@@ -124,6 +124,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/pii/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * See why something counts as personal data
+         * @description Says whether a query of somebody without pii_reader is refused, and for each thing in its way the steps from what it uses to the rule behind it; or the same of a table, column or measure. Nothing is run.
+         */
+        post: operations["explain_pii"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/pii/mark": {
         parameters: {
             query?: never;
@@ -164,6 +184,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/pii/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo a change of a rule on personal data
+         * @description Makes what is decided on a name what it was before its last change, if that change is the one that you name: nothing happens where somebody changed it again since.
+         */
+        post: operations["restore_pii_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/pii/rules": {
         parameters: {
             query?: never;
@@ -173,9 +213,29 @@ export interface paths {
         };
         /**
          * List the rules on personal data
-         * @description Lists what is marked as personal data and what was reviewed and cleared.
+         * @description Lists what is marked as personal data and what was reviewed and cleared, with what each matches in the datasets that you reach.
          */
         get: operations["list_pii_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/pii/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what may be personal data
+         * @description Lists names that nobody has decided on and that may be personal data, the likeliest first, each with why: what it is called, a role that compares it with who asks, or DAX that shows what is marked. It looks at the datasets that Power BI lets you reach, and marks nothing.
+         */
+        get: operations["suggest_pii"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1196,17 +1256,34 @@ export interface components {
              */
             total: number;
         };
+        PiiChangeOutput: {
+            /** @description What is decided now */
+            after: string;
+            /** @description What was decided before: none, marked or cleared */
+            before: string;
+            /** @description table, column or measure */
+            kind: string;
+            /** @description The name that was decided on */
+            reference: string;
+            /**
+             * Format: int64
+             * @description Of this change; restore takes it back
+             */
+            version: number;
+        };
         PiiDecideOutput: {
+            /** @description What was decided before: none, marked or cleared */
+            before: string;
             /**
              * Format: date-time
              * @description When
              */
-            changed_at: string;
+            changed_at?: string;
             /** @description Who decided last */
             changed_by: string;
             /**
              * Format: int64
-             * @description Columns that it matches in the datasets that you reach
+             * @description Columns that it matches in the datasets that Power BI lets you reach
              */
             columns: number;
             /**
@@ -1231,28 +1308,67 @@ export interface components {
             pii: boolean;
             /** @description Table, Table[Column] or Table[Measure] */
             reference: string;
+            /** @description False after a dry run */
+            saved: boolean;
             /**
              * Format: int64
-             * @description Goes up with every change
+             * @description Of the last change; restore takes it
              */
             version: number;
             /** @description Through what: browser, cli or import */
             via: string;
         };
-        PiiRemoveOutput: {
-            /** @description The reference whose rule is gone */
-            removed: string;
+        PiiExplainOutput: {
+            /** @description What is in the way, in the order of the query */
+            findings: components["schemas"]["PiiFindingItem"][];
+            /** @description What they are told */
+            sentence: string;
+            /** @description passes or refused, for somebody without pii_reader */
+            verdict: string;
         };
-        PiiRule: {
+        PiiFindingItem: {
+            /** @description marked, joined, keyed, derived, whole_table, value_measure, calculation_item, user_function, reader, not_known, unreadable or relationships_not_known */
+            cause?: string;
+            /**
+             * Format: int64
+             * @description and the column in it
+             */
+            column?: number;
+            /** @description What the query uses */
+            element?: string;
+            /**
+             * Format: int64
+             * @description Where in the query: its line
+             */
+            line?: number;
+            /** @description From what is used to the rule behind it */
+            steps: string[];
+        };
+        PiiListedRule: {
             /**
              * Format: date-time
              * @description When
              */
-            changed_at: string;
+            changed_at?: string;
             /** @description Who decided last */
             changed_by: string;
+            /**
+             * Format: int64
+             * @description Columns that it matches in the datasets that Power BI lets you reach
+             */
+            columns: number;
+            /**
+             * Format: int64
+             * @description Datasets that have a match
+             */
+            datasets: number;
             /** @description table, column or measure */
             kind: string;
+            /**
+             * Format: int64
+             * @description Measures that it matches there
+             */
+            measures: number;
             /** @description Why */
             note?: string;
             /** @description Marked as personal data; false where it was reviewed and cleared */
@@ -1261,15 +1377,50 @@ export interface components {
             reference: string;
             /**
              * Format: int64
-             * @description Goes up with every change
+             * @description Of the last change; restore takes it
              */
             version: number;
             /** @description Through what: browser, cli or import */
             via: string;
         };
-        PiiRulePage: {
+        PiiListedRulePage: {
             /** @description What was found, in the order of the list */
-            items: components["schemas"]["PiiRule"][];
+            items: components["schemas"]["PiiListedRule"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
+        PiiSuggestionItem: {
+            /** @description high, medium or low */
+            confidence: string;
+            /**
+             * Format: int64
+             * @description In how many of the datasets it is, where that was counted
+             */
+            datasets?: number;
+            /** @description column or measure; for a measure, mark and clear need the measure option */
+            kind: string;
+            /** @description name, identity, derived or value_measure */
+            reason: string;
+            /** @description Table[Column] or Table[Measure]; mark or clear takes it */
+            reference: string;
+            /** @description Why it may be personal data */
+            why: string;
+        };
+        PiiSuggestionItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["PiiSuggestionItem"][];
             /** @description Give this as cursor for the next page; absent on the last */
             next_cursor?: string;
             /** @description What was left out of this answer, and how to get it */
@@ -1881,6 +2032,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description Only say what it would match, and save nothing */
+                    dry_run?: boolean;
                     /** @description The reference names a measure */
                     measure?: boolean;
                     /**
@@ -1917,6 +2070,54 @@ export interface operations {
             };
         };
     };
+    explain_pii: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Id, name, workspace/name, or an address of Power BI
+                     * @example Sales
+                     */
+                    dataset: string;
+                    /** @description The reference names a measure */
+                    measure?: boolean;
+                    /**
+                     * @description A DAX query, at most 64 KiB
+                     * @example EVALUATE Customer
+                     */
+                    query?: string;
+                    /** @description Instead of a query: Table, Table[Column] or, with measure, Table[Measure] */
+                    reference?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PiiExplainOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
     mark_pii: {
         parameters: {
             query?: never;
@@ -1927,6 +2128,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description Only say what it would match, and save nothing */
+                    dry_run?: boolean;
                     /** @description The reference names a measure */
                     measure?: boolean;
                     /**
@@ -1990,7 +2193,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PiiRemoveOutput"];
+                    "application/json": components["schemas"]["PiiChangeOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    restore_pii_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The reference names a measure */
+                    measure?: boolean;
+                    /**
+                     * @description Table, Table[Column] or, with measure, Table[Measure]; it holds in every dataset
+                     * @example Customer[Customer]
+                     */
+                    reference: string;
+                    /**
+                     * Format: int64
+                     * @description Version of the change to undo, as the list or the change itself gave it
+                     */
+                    version: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PiiChangeOutput"];
                 };
             };
             /** @description Refused or failed */
@@ -2007,12 +2256,14 @@ export interface operations {
     list_pii_rules: {
         parameters: {
             query?: {
+                /** @description Only the cleared ones */
+                cleared?: boolean;
                 /** @description next_cursor of the page before; leave out for the first page */
                 cursor?: string;
                 /** @description Items on a page */
                 limit?: number;
-                /** @description Only the marked, or only the cleared ones */
-                only?: "pii" | "cleared";
+                /** @description Only the marked ones */
+                pii?: boolean;
             };
             header?: never;
             path?: never;
@@ -2026,7 +2277,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PiiRulePage"];
+                    "application/json": components["schemas"]["PiiListedRulePage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    suggest_pii: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Only this dataset, by id, name or workspace/name */
+                dataset?: string;
+                /** @description Items on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PiiSuggestionItemPage"];
                 };
             };
             /** @description Refused or failed */
