@@ -36,62 +36,76 @@ func TestCLI(t *testing.T) {
 		d.login(t, filepath.Join(homes, name), name+"@sample.example")
 	}
 
-	t.Run("scripts", func(t *testing.T) {
-		testscript.Run(t, testscript.Params{
-			Dir:                 "testdata/cli",
-			RequireExplicitExec: true,
-			RequireUniqueNames:  true,
-			Setup: func(e *testscript.Env) error {
-				for _, name := range []string{"viewer", "admin"} {
-					if err := os.CopyFS(filepath.Join(e.WorkDir, name), os.DirFS(filepath.Join(homes, name))); err != nil {
-						return err
-					}
-					if err := os.Chmod(filepath.Join(e.WorkDir, name, "pbmb", "credentials.json"), 0o600); err != nil {
-						return err
-					}
-				}
-				e.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+e.Getenv("PATH"))
-				e.Setenv("URL", d.URL)
-				e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "viewer"))
-				return nil
-			},
-			Cmds: map[string]func(*testscript.TestScript, bool, []string){
-				// exits CODE COMMAND...: runs pbmb, which must end with that code.
-				"exits": func(ts *testscript.TestScript, _ bool, args []string) {
-					err := ts.Exec("pbmb", args[1:]...)
-					code := 0
-					if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-						code = exit.ExitCode()
-					} else {
-						ts.Check(err)
-					}
-					if fmt.Sprint(code) != args[0] {
-						ts.Fatalf("pbmb %q ended with %d", args[1:], code)
-					}
-				},
-				// lastadmin FILE: takes the only admin of a printed list away, which is a conflict.
-				"lastadmin": func(ts *testscript.TestScript, _ bool, args []string) {
-					for line := range strings.Lines(ts.ReadFile(args[0])) {
-						if cells := strings.Split(line, ","); cells[1] == "admin" {
-							err := ts.Exec("pbmb", "admin", "roles", "revoke", cells[0])
-							if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 5 {
-								ts.Fatalf("revoking the last admin: %v", err)
-							}
-							return
-						}
-					}
-					ts.Fatalf("there is no admin")
-				},
-				// login EMAIL: signs in as that person, who allows it in a browser.
-				"login": func(ts *testscript.TestScript, _ bool, args []string) {
-					ts.Check(d.tryLogin(ts.Getenv("XDG_CONFIG_HOME"), args[0]))
-				},
-			},
-		})
-	})
+	t.Run("scripts", func(t *testing.T) { d.scripts(t, "testdata/cli", homes) })
 	t.Run("json", func(t *testing.T) { d.checkJSON(t, filepath.Join(homes, "admin")) })
 	t.Run("terminal", func(t *testing.T) { d.checkTerminal(t, filepath.Join(homes, "viewer")) })
 	t.Run("side by side", func(t *testing.T) { d.checkSideBySide(t, filepath.Join(homes, "viewer")) })
+}
+
+// TestRulesOnPersonalData runs what an admin and a viewer type about personal data.
+// Rules hold for everybody, so it has a demo of its own.
+func TestRulesOnPersonalData(t *testing.T) {
+	d := newDemo(t, newData(t))
+	homes := t.TempDir()
+	for _, name := range []string{"viewer", "admin"} {
+		d.login(t, filepath.Join(homes, name), name+"@sample.example")
+	}
+	d.scripts(t, "testdata/pii", homes)
+}
+
+// scripts runs the scripts of a folder, each with a copy of the homes.
+func (d *demo) scripts(t *testing.T, dir, homes string) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			for _, name := range []string{"viewer", "admin"} {
+				if err := os.CopyFS(filepath.Join(e.WorkDir, name), os.DirFS(filepath.Join(homes, name))); err != nil {
+					return err
+				}
+				if err := os.Chmod(filepath.Join(e.WorkDir, name, "pbmb", "credentials.json"), 0o600); err != nil {
+					return err
+				}
+			}
+			e.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Setenv("URL", d.URL)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "viewer"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// exits CODE COMMAND...: runs pbmb, which must end with that code.
+			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
+				err := ts.Exec("pbmb", args[1:]...)
+				code := 0
+				if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+					code = exit.ExitCode()
+				} else {
+					ts.Check(err)
+				}
+				if fmt.Sprint(code) != args[0] {
+					ts.Fatalf("pbmb %q ended with %d", args[1:], code)
+				}
+			},
+			// lastadmin FILE: takes the only admin of a printed list away, which is a conflict.
+			"lastadmin": func(ts *testscript.TestScript, _ bool, args []string) {
+				for line := range strings.Lines(ts.ReadFile(args[0])) {
+					if cells := strings.Split(line, ","); cells[1] == "admin" {
+						err := ts.Exec("pbmb", "admin", "roles", "revoke", cells[0])
+						if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 5 {
+							ts.Fatalf("revoking the last admin: %v", err)
+						}
+						return
+					}
+				}
+				ts.Fatalf("there is no admin")
+			},
+			// login EMAIL: signs in as that person, who allows it in a browser.
+			"login": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(d.tryLogin(ts.Getenv("XDG_CONFIG_HOME"), args[0]))
+			},
+		},
+	})
 }
 
 func (d *demo) login(t *testing.T, config, email string) {

@@ -423,6 +423,7 @@ const journeys = {
     const a = await visit({}, { permissions: ['clipboard-read', 'clipboard-write'] });
     await a.signIn(admin, '/admin/pii');
     await a.page.getByText('Nothing is marked yet.').waitFor();
+    await a.page.getByText('Its name says that it is an email address.').first().waitFor();
     await a.look('pii-empty');
     await a.page.goto('/');
     await a.page.getByRole('link', { name: 'Sales', exact: true }).click();
@@ -437,6 +438,17 @@ const journeys = {
     await a.page.getByLabel(/^Name/).fill('Customer[Region]');
     await a.page.getByRole('button', { name: 'Clear: not personal' }).click();
     await a.page.getByText(/Customer\[Region\] is now cleared/).waitFor();
+    // PII-47, PII-53: a suggestion is decided on, and the decision undone.
+    await a.page.getByRole('button', { name: 'Mark Customer[Phone]' }).click();
+    await a.page.getByRole('button', { name: 'Mark Customer[Phone]' }).waitFor({ state: 'detached' });
+    await a.page.getByRole('button', { name: 'Remove Customer[Phone]' }).click();
+    await a.page.getByRole('dialog').getByRole('button', { name: 'Remove the rule' }).click();
+    await a.page.getByRole('button', { name: 'Remove Customer[Phone]' }).waitFor({ state: 'detached' });
+    await a.page.getByLabel(/^Name/).fill('Customer[Email]');
+    await a.page.getByRole('button', { name: 'Mark as personal data' }).click();
+    await a.page.getByText(/Customer\[Email\] is now marked as personal data/).waitFor();
+    await a.page.getByRole('button', { name: 'Undo' }).click();
+    await a.page.getByRole('button', { name: 'Remove Customer[Email]' }).waitFor({ state: 'detached' });
     const rules = a.page.locator('section', { has: a.page.getByRole('heading', { name: /^Rules/ }) }).locator('.rows > li');
     await rules.nth(1).waitFor();
     assert.deepEqual((await rules.locator('.tag').allInnerTexts()).sort(), ['cleared', 'personal data']);

@@ -165,6 +165,8 @@ func (g *gate) authenticate(w http.ResponseWriter, r *http.Request, own protocol
 	}
 	status := authn.Status(err)
 	switch {
+	case errors.Is(r.Context().Err(), context.Canceled):
+		// Whoever asked has gone, as a browser does that leaves a page.
 	case status == http.StatusServiceUnavailable:
 		unexpected.Log(r.Context(), g.cfg.Log, "finding out who sent a request", err)
 		w.Header().Set("Retry-After", "2")

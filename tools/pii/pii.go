@@ -74,7 +74,7 @@ type Rule struct {
 	PII       bool      `json:"pii" doc:"Marked as personal data; false where it was reviewed and cleared"`
 	Note      string    `json:"note,omitempty" doc:"Why" cut:"text"`
 	ChangedBy string    `json:"changed_by" doc:"Who decided last"`
-	ChangedAt time.Time `json:"changed_at,omitzero" doc:"When"`
+	ChangedAt time.Time `json:"changed_at" doc:"When"`
 	Via       string    `json:"via" doc:"Through what: browser, cli or import"`
 	Version   int64     `json:"version" doc:"Of the last change; restore takes it"`
 }
@@ -118,12 +118,16 @@ type DecideInput struct {
 
 // DecideOutput is the output of [Mark] and [Clear].
 type DecideOutput struct {
-	Rule
+	Reference string `json:"reference" doc:"Table, Table[Column] or Table[Measure]"`
+	Kind      string `json:"kind" doc:"table, column or measure"`
+	PII       bool   `json:"pii" doc:"Marked as personal data; false where it is cleared"`
+	Note      string `json:"note,omitempty" doc:"Why"`
 	Match
-	Saved  bool     `json:"saved" doc:"False after a dry run"`
-	Before string   `json:"before" doc:"What was decided before: none, marked or cleared"`
-	Near   []string `json:"near,omitempty" doc:"Names like it, where it matches nothing"`
-	Notice string   `json:"notice,omitempty" doc:"What to look at"`
+	Saved   bool     `json:"saved" doc:"False after a dry run"`
+	Version int64    `json:"version,omitempty" doc:"Of this change; restore takes it back"`
+	Before  string   `json:"before" doc:"What was decided before: none, marked or cleared"`
+	Near    []string `json:"near,omitempty" doc:"Names like it, where it matches nothing"`
+	Notice  string   `json:"notice,omitempty" doc:"What to look at"`
 }
 
 // decide sets a rule, or only says what it would be, and what it matches.
@@ -136,7 +140,7 @@ func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideI
 	if err != nil {
 		return DecideOutput{}, err
 	}
-	out := DecideOutput{Rule: Rule{Reference: ref.String(), Kind: string(ref.Kind), PII: marked, Note: in.Note}}
+	out := DecideOutput{Reference: ref.String(), Kind: string(ref.Kind), PII: marked, Note: in.Note}
 	if in.DryRun {
 		current, err := current(ctx, s, ref)
 		if err != nil {
@@ -148,8 +152,7 @@ func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideI
 		if err != nil {
 			return DecideOutput{}, err
 		}
-		out.Saved, out.Before = true, string(done.Before)
-		out.ChangedBy, out.ChangedAt, out.Via, out.Version = done.By, done.At.UTC(), done.Via, done.Version
+		out.Saved, out.Before, out.Version = true, string(done.Before), done.Version
 	}
 	matches, err := s.CountMatches(ctx, view, []pii.Ref{ref})
 	if err != nil {

@@ -16,7 +16,8 @@ export type ListedDataset = Schemas["DatasetItem"];
 export type Me = Schemas["MeWhoamiOutput"];
 export type Measure = Schemas["MeasureItem"];
 export type QueryResult = Schemas["QueryExecuteOutput"];
-export type Rule = Schemas["PiiRule"];
+export type Rule = Schemas["PiiListedRule"];
+export type Suggestion = Schemas["PiiSuggestionItem"];
 export type SignInWay = Schemas["ProviderItem"];
 export type Table = Schemas["DatasetTable"];
 
@@ -71,6 +72,12 @@ export const clearPII = (body: RuleInput) => answer(client.POST("/api/v1/admin/p
 
 export const removeRule = (reference: string, measure: boolean) =>
   answer(client.POST("/api/v1/admin/pii/remove", { body: { reference, measure } }));
+
+export const restoreRule = (reference: string, measure: boolean, version: number) =>
+  answer(client.POST("/api/v1/admin/pii/restore", { body: { reference, measure, version } }));
+
+export const suggestPII = (cursor?: string) =>
+  answer(client.GET("/api/v1/admin/pii/suggestions", { params: { query: { ...(cursor && { cursor }) } } }));
 
 export const outcomes = ["allow", "deny", "error"] as const;
 

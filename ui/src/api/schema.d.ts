@@ -1275,13 +1275,6 @@ export interface components {
             /** @description What was decided before: none, marked or cleared */
             before: string;
             /**
-             * Format: date-time
-             * @description When
-             */
-            changed_at?: string;
-            /** @description Who decided last */
-            changed_by: string;
-            /**
              * Format: int64
              * @description Columns that it matches in the datasets that Power BI lets you reach
              */
@@ -1304,7 +1297,7 @@ export interface components {
             note?: string;
             /** @description What to look at */
             notice?: string;
-            /** @description Marked as personal data; false where it was reviewed and cleared */
+            /** @description Marked as personal data; false where it is cleared */
             pii: boolean;
             /** @description Table, Table[Column] or Table[Measure] */
             reference: string;
@@ -1312,11 +1305,9 @@ export interface components {
             saved: boolean;
             /**
              * Format: int64
-             * @description Of the last change; restore takes it
+             * @description Of this change; restore takes it back
              */
-            version: number;
-            /** @description Through what: browser, cli or import */
-            via: string;
+            version?: number;
         };
         PiiExplainOutput: {
             /** @description What is in the way, in the order of the query */
@@ -1349,7 +1340,7 @@ export interface components {
              * Format: date-time
              * @description When
              */
-            changed_at?: string;
+            changed_at: string;
             /** @description Who decided last */
             changed_by: string;
             /**

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { clearPII, markPII, type Decision } from "../api/operations";
+import { clearPII, markPII, restoreRule, type Decision } from "../api/operations";
 import { asProblem, type Problem } from "../api/problem";
 import { ProblemNotice } from "../ui/notice";
 import { decisionSentence } from "./sentence";
@@ -84,15 +84,34 @@ export function RuleForm({ draft, setDraft, decided }: Props) {
         </button>
       </p>
       {problem && <ProblemNotice problem={problem} />}
-      {decision && <Decided decision={decision} take={(name) => setDraft({ ...draft, reference: name })} />}
+      {decision && (
+        <Decided
+          decision={decision}
+          take={(name) => setDraft({ ...draft, reference: name })}
+          undo={async () => {
+            try {
+              await restoreRule(decision.reference, decision.kind === "measure", decision.version ?? 0);
+              setDecision(undefined);
+              decided();
+            } catch (thrown) {
+              setProblem(asProblem(thrown));
+            }
+          }}
+        />
+      )}
     </form>
   );
 }
 
-function Decided({ decision, take }: { decision: Decision; take: (reference: string) => void }) {
+function Decided({ decision, take, undo }: { decision: Decision; take: (reference: string) => void; undo: () => Promise<void> }) {
   return (
     <div class={decision.datasets > 0 ? "notice good" : "notice warn"} role="status">
-      <p>{decisionSentence(decision)}</p>
+      <p class="tools">
+        {decisionSentence(decision)}
+        <button type="button" class="small" onClick={() => void undo()}>
+          Undo
+        </button>
+      </p>
       {decision.notice && <p>{decision.notice}</p>}
       {decision.near && decision.near.length > 0 && (
         <p class="tools">

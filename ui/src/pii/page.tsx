@@ -8,6 +8,7 @@ import { Empty } from "../ui/notice";
 import { usePages } from "../usepages";
 import { RuleForm, type Draft } from "./form";
 import { RuleRow } from "./rule";
+import { Suggestions } from "./suggestions";
 
 export function PIIPage() {
   const { query } = useAddress();
@@ -17,6 +18,11 @@ export function PIIPage() {
     note: "",
   });
   const pages = usePages(listRules, "rules");
+  const [changes, setChanges] = useState(0);
+  const changed = () => {
+    pages.first.reload();
+    setChanges((n) => n + 1);
+  };
   return (
     <>
       <PageHeading title="Personal data" />
@@ -27,7 +33,7 @@ export function PIIPage() {
       <Loaded load={pages.first} noPermission="Rules on personal data are for admins. Ask one of this deployment.">
         {({ total }) => (
           <>
-            <RuleForm draft={draft} setDraft={setDraft} decided={pages.first.reload} />
+            <RuleForm draft={draft} setDraft={setDraft} decided={changed} />
             <section aria-labelledby="rules">
               <h2 id="rules">
                 Rules <span class="count">{total.toLocaleString()}</span>
@@ -46,13 +52,14 @@ export function PIIPage() {
                       key={`${rule.kind} ${rule.reference}`}
                       rule={rule}
                       change={() => setDraft({ reference: rule.reference, measure: rule.kind === "measure", note: rule.note ?? "" })}
-                      removed={pages.first.reload}
+                      removed={changed}
                     />
                   ))}
                 </ul>
               )}
               <More pages={pages} total={total} />
             </section>
+            <Suggestions changes={changes} decided={changed} />
           </>
         )}
       </Loaded>

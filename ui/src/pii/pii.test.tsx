@@ -1,4 +1,4 @@
-import { fireEvent, render, screen, within } from "@testing-library/preact";
+import { fireEvent, render, screen, waitFor, within } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import { serve, visit, type Call } from "../test";
 import { PIIPage } from "./page";
@@ -13,8 +13,20 @@ const rule = {
   changed_at: "2026-11-30T12:00:00Z",
   via: "cli",
   version: 1,
+  columns: 1,
+  measures: 0,
+  datasets: 2,
 };
 const contactList = { ...rule, reference: "Sales[Contact list]", kind: "measure", note: "" };
+
+const suggestion = {
+  reference: "Customer[Phone]",
+  kind: "column",
+  confidence: "high",
+  reason: "name",
+  why: "Its name says that it is a telephone number.",
+  datasets: 1,
+};
 
 const sent = (call: Call, name: string) => String(Reflect.get(Object(call.body), name));
 
@@ -25,7 +37,7 @@ function open(address: string) {
   const decide = (marked: boolean) => (call: Call) => {
     const decided = { ...rule, reference: sent(call, "reference"), pii: marked, note: sent(call, "note") };
     rules = [decided, ...rules.filter((r) => r.reference !== decided.reference)];
-    return { body: { ...decided, columns: 1, measures: 0, datasets: 2 } };
+    return { body: { ...decided, saved: true, before: "none", version: 7 } };
   };
   const calls = serve({
     "GET /api/v1/admin/pii/rules": () => ({ body: { items: rules, total: rules.length } }),
@@ -33,7 +45,15 @@ function open(address: string) {
     "POST /api/v1/admin/pii/clear": decide(false),
     "POST /api/v1/admin/pii/remove": (call) => {
       rules = rules.filter((r) => r.reference !== sent(call, "reference"));
-      return { body: { removed: sent(call, "reference") } };
+      return { body: { reference: sent(call, "reference"), kind: "column", before: "marked", after: "none", version: 8 } };
+    },
+    "POST /api/v1/admin/pii/restore": (call) => {
+      rules = rules.filter((r) => r.reference !== sent(call, "reference"));
+      return { body: { reference: sent(call, "reference"), kind: "column", before: "marked", after: "none", version: 9 } };
+    },
+    "GET /api/v1/admin/pii/suggestions": () => {
+      const items = [suggestion].filter((s) => rules.every((r) => r.reference !== s.reference));
+      return { body: { items, total: items.length } };
     },
   });
   render(<PIIPage />);
@@ -58,7 +78,7 @@ test("marks a name that a dataset's row brought along, with a note", async () =>
 test("clears a measure's rule from its row", async () => {
   const calls = open("/admin/pii");
   fireEvent.click(await screen.findByRole("button", { name: "Change Sales[Contact list]" }));
-  fireEvent.click(screen.getByRole("button", { name: /^Clear/ }));
+  fireEvent.click(screen.getByRole("button", { name: /^Clear: not personal/ }));
   await screen.findByText(/is now cleared/);
   expect(posts(calls)).toEqual([
     ["/api/v1/admin/pii/clear", { reference: "Sales[Contact list]", measure: true, note: "" }],
@@ -86,10 +106,29 @@ test("someone who may not sees whom to ask, and no form", async () => {
 });
 
 test("a decision's reach is counted in words", () => {
-  const d = { ...rule, columns: 1, measures: 0, datasets: 1 };
+  const d = { ...rule, saved: true, before: "none", columns: 1, measures: 0, datasets: 1 };
   expect(decisionSentence(d)).toBe("Customer[Customer] is now marked as personal data. It matches 1 column in 1 dataset.");
   expect(decisionSentence({ ...d, pii: false, columns: 0, measures: 2, datasets: 2 })).toBe(
     "Customer[Customer] is now cleared. It matches 2 measures in 2 datasets.",
   );
   expect(decisionSentence({ ...d, columns: 0, datasets: 0 })).toBe("Customer[Customer] is now marked as personal data.");
+});
+
+// PII-44, PII-47
+test("undoes a decision that was just made", async () => {
+  const calls = open("/admin/pii?reference=Customer%5BEmail%5D&kind=column");
+  fireEvent.click(await screen.findByRole("button", { name: "Mark as personal data" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Undo" }));
+  await waitFor(() => expect(screen.queryByText("Customer[Email]")).toBeNull());
+  expect(posts(calls).at(-1)).toEqual(["/api/v1/admin/pii/restore", { reference: "Customer[Email]", measure: false, version: 7 }]);
+});
+
+// PII-52, PII-53
+test("shows a suggestion with its reason until somebody decides on it", async () => {
+  const calls = open("/admin/pii");
+  expect(await screen.findByText("Its name says that it is a telephone number.")).toBeTruthy();
+  expect(posts(calls)).toEqual([]);
+  fireEvent.click(screen.getByRole("button", { name: "Clear Customer[Phone]" }));
+  await screen.findByText(/Nothing that you reach looks like personal data/);
+  expect(posts(calls)).toEqual([["/api/v1/admin/pii/clear", { reference: "Customer[Phone]", measure: false, note: "" }]]);
 });

@@ -3,6 +3,7 @@ import { removeRule, type Rule } from "../api/operations";
 import { asProblem, type Problem } from "../api/problem";
 import { ProblemNotice } from "../ui/notice";
 import { Time } from "../ui/time";
+import { matchSentence } from "./sentence";
 
 // RuleRow is one decision, with the ways to change it.
 export function RuleRow({ rule, change, removed }: { rule: Rule; change: () => void; removed: () => void }) {
@@ -27,6 +28,7 @@ export function RuleRow({ rule, change, removed }: { rule: Rule; change: () => v
           {rule.pii ? <span class="tag bad">personal data</span> : <span class="tag good">cleared</span>}
         </p>
         {rule.note && <p>{rule.note}</p>}
+        <p>{matchSentence(rule)}</p>
         <p class="quiet">
           {rule.changed_by}, <Time at={rule.changed_at} />, by {rule.via}
         </p>
