@@ -262,7 +262,9 @@ func (r *resolver) tableCall(f *Function, c *Call, e env) (value, bool) {
 			}
 			v := eval(i, e)
 			if _, ref := unparen(arg(i)).(*Ref); !ref && v.row != nil && i == 0 {
-				t = v.row
+				// What follows is added to a row type of its own: this one belongs
+				// to a table or variable.
+				t = &RowType{base: v.row}
 				continue
 			}
 			t.cols = r.columnsOf(t.cols, arg(i), v)

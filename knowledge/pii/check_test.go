@@ -176,6 +176,8 @@ func TestRefusedQueries(t *testing.T) {
 		`EVALUATE SELECTCOLUMNS ( ROW ( "contact list", 1 ), "x", [Contact List] )`: "value_measure Customer[Contact List]",
 		// PII-121: the answer could not be told from a marked one.
 		`EVALUATE SELECTCOLUMNS ( Product, "Customer[Email]", Product[Category] )`: "marked Customer[Email]",
+		// A column that one part adds to a table is not the table's in another.
+		"DEFINE TABLE T = ROW ( \"Contact List\", 1 ) EVALUATE ALLSELECTED ( Product, T[Contact List] ) EVALUATE { CONCATENATEX ( Product, [Contact List], \"\" ) }": "value_measure Customer[Contact List]",
 		// PII-126
 		"EVALUATE { CALCULATE ( [Total Sales], 'Time Calc'[Calc] = \"Who\" ) }": "calculation_item Time Calc[Calc]",
 		"EVALUATE VALUES ( 'Time Calc' )":                                       "calculation_item Time Calc",
