@@ -509,3 +509,37 @@ func TestAVariableDoesNotUncoverItsTable(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 }
+
+// PII-111: a release stops the spread there, and only there.
+func TestRelease(t *testing.T) {
+	m := shop()
+	m.Relationships = append(m.Relationships, knowledge.Relationship{FromTable: "Customer", FromColumn: "Birth Date", ToTable: "Date", ToColumn: "Date"})
+	released := func(reference string) pii.Rule {
+		r := rule(reference, false)
+		r.Released = true
+		return r
+	}
+	for _, c := range []struct {
+		rules   []pii.Rule
+		refused map[string]bool
+	}{
+		{nil, map[string]bool{"Sales[Order Date]": true, "Date[Date]": true, "Date[Year]": true, "Customer[Birth Date]": true}},
+		// The calendar's key is released: nothing goes on from there.
+		{[]pii.Rule{released("Date[Date]")}, map[string]bool{"Sales[Order Date]": false, "Date[Date]": false, "Date[Year]": false, "Customer[Birth Date]": true}},
+		// Only what hangs on it: the calendar itself stays.
+		{[]pii.Rule{released("Sales[Order Date]")}, map[string]bool{"Sales[Order Date]": false, "Date[Date]": true, "Date[Year]": true, "Customer[Birth Date]": true}},
+		// The table's other columns, and not its key.
+		{[]pii.Rule{released("Date")}, map[string]bool{"Sales[Order Date]": true, "Date[Date]": true, "Date[Year]": false, "Customer[Birth Date]": true}},
+		// A clear alone holds against no relationship (PII-110).
+		{[]pii.Rule{rule("Date[Date]", false)}, map[string]bool{"Sales[Order Date]": true, "Date[Date]": true, "Customer[Birth Date]": true}},
+		// A mark is no release, whatever the rule says besides.
+		{[]pii.Rule{{Kind: pii.Column, Table: "Date", Name: "Date", PII: true, Released: true}}, map[string]bool{"Sales[Order Date]": true, "Date[Date]": true}},
+	} {
+		cover := pii.Cover(append(personal(), c.rules...), m)
+		for reference, want := range c.refused {
+			if got := pii.Check("EVALUATE VALUES ( "+reference+" )", m, cover) != nil; got != want {
+				t.Errorf("with %v, %s is refused: %v, want %v", c.rules, reference, got, want)
+			}
+		}
+	}
+}

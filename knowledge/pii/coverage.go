@@ -15,6 +15,11 @@ type Rule struct {
 	Table string
 	Name  string // of a column or measure
 	PII   bool
+
+	// Released means that somebody decided, for a column or table that is not
+	// personal data, that relationships carry nothing over to it: the shared
+	// calendar that one birth date is joined to.
+	Released bool
 }
 
 // Ref is the name that the rule is about.
@@ -50,6 +55,7 @@ type table struct {
 	columns  map[string]*column
 	measures map[string]*knowledge.Measure
 	ruled    bool      // a table rule says that it is personal data
+	released bool      // its rows are not keyed by a marked value, whatever is joined to them
 	marked   bool      // it has a marked column, or may have
 	keyed    bool      // the key of its rows is a marked value
 	key      columnKey // that key
@@ -62,6 +68,8 @@ type column struct {
 	marked  bool
 	cleared bool // by a rule of its own
 	joined  bool
+
+	released bool // nothing is carried over to it
 }
 
 // columnKey is a column by folded names.
@@ -93,8 +101,10 @@ func Cover(rules []Rule, m *knowledge.Model) *Coverage {
 		results:   map[string]*dax.Result{},
 	}
 	columnRules, measureRules := map[string]bool{}, false // tables with a column rule
+	released := map[string]bool{}                         // by Ref.Key
 	for _, r := range rules {
 		c.decisions[r.Ref().Key()] = r.PII
+		released[r.Ref().Key()] = r.Released && !r.PII
 		switch r.Kind {
 		case Table:
 			c.ruled[knowledge.Fold(r.Table)] = r.PII
@@ -109,6 +119,7 @@ func Cover(rules []Rule, m *knowledge.Model) *Coverage {
 		t := c.tables[key]
 		if t == nil {
 			t = &table{Table: &m.Tables[i], columns: make(map[string]*column, len(m.Tables[i].Columns)), ruled: c.ruled[key]}
+			t.released = released[Ref{Kind: Table, Table: t.Name}.Key()]
 			t.marked = t.ruled
 			c.tables[key] = t
 		}
@@ -116,8 +127,9 @@ func Cover(rules []Rule, m *knowledge.Model) *Coverage {
 			source := &m.Tables[i].Columns[j]
 			col := &column{Column: source, marked: t.ruled}
 			if columnRules[key] {
-				if pii, ok := c.decisions[Ref{Column, t.Name, source.Name}.Key()]; ok {
-					col.marked, col.cleared = pii, !pii
+				own := Ref{Column, t.Name, source.Name}.Key()
+				if pii, ok := c.decisions[own]; ok {
+					col.marked, col.cleared, col.released = pii, !pii, released[own]
 				}
 			}
 			t.marked = t.marked || col.marked

@@ -6,6 +6,7 @@ import "time"
 type Decision struct {
 	Ref
 	PII       bool // marked; false where it was reviewed and cleared
+	Released  bool // cleared, against relationships too
 	Note      string
 	Version   int64 // of its last change; a number is never used twice
 	ChangedBy string
@@ -14,7 +15,9 @@ type Decision struct {
 }
 
 // Rule is the decision without its history.
-func (d Decision) Rule() Rule { return Rule{Kind: d.Kind, Table: d.Table, Name: d.Name, PII: d.PII} }
+func (d Decision) Rule() Rule {
+	return Rule{Kind: d.Kind, Table: d.Table, Name: d.Name, PII: d.PII, Released: d.Released}
+}
 
 // A State is what is decided about a name at some time.
 type State string
@@ -23,12 +26,19 @@ const (
 	Undecided State = "none"
 	IsMarked  State = "marked"
 	IsCleared State = "cleared"
+
+	// IsReleased is cleared, and what a relationship joins it to spreads no further
+	// there. It is for columns and tables.
+	IsReleased State = "released"
 )
 
-// StateOf is what a rule decides.
-func StateOf(marked bool) State {
-	if marked {
+// State is what the rule decides.
+func (r Rule) State() State {
+	switch {
+	case r.PII:
 		return IsMarked
+	case r.Released:
+		return IsReleased
 	}
 	return IsCleared
 }

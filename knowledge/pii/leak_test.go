@@ -58,7 +58,7 @@ func leakModelWith(t *testing.T, emails ...string) (*knowledge.Model, *eval.Engi
 		}
 		rows = append(rows, r)
 	}
-	e, err := eval.New(m, rows, time.Now)
+	e, err := eval.New(m, rows, func() time.Time { return time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (c *Coverage) spread(relationships []knowledge.Relationship) {
 		key := queue[0]
 		queue = queue[1:]
 		for _, next := range joins[key] {
-			if reached[next] {
+			if col := c.column(next); reached[next] || col != nil && col.released {
 				continue
 			}
 			reached[next] = true
@@ -46,10 +46,10 @@ func (c *Coverage) spread(relationships []knowledge.Relationship) {
 	for _, r := range relationships {
 		from := columnKey{knowledge.Fold(r.FromTable), knowledge.Fold(r.FromColumn)}
 		to := columnKey{knowledge.Fold(r.ToTable), knowledge.Fold(r.ToColumn)}
-		if t := c.tables[to[0]]; t != nil && !r.ToMany && reached[to] {
+		if t := c.tables[to[0]]; t != nil && !t.released && !r.ToMany && reached[to] {
 			t.keyed, t.key = true, to
 		}
-		if t := c.tables[from[0]]; t != nil && r.FromOne && reached[from] {
+		if t := c.tables[from[0]]; t != nil && !t.released && r.FromOne && reached[from] {
 			t.keyed, t.key = true, from
 		}
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/pbmb/pbmb/policies"
 )
 
-const ruleColumns = `kind, table_name, name, pii, note, version, changed_at, changed_by_name, changed_via`
+const ruleColumns = `kind, table_name, name, pii, released, note, version, changed_at, changed_by_name, changed_via`
 
 type ruleRow struct {
 	Kind      string    `db:"kind"`
 	Table     string    `db:"table_name"`
 	Name      string    `db:"name"`
 	PII       bool      `db:"pii"`
+	Released  bool      `db:"released"`
 	Note      string    `db:"note"`
 	Version   int64     `db:"version"`
 	ChangedAt time.Time `db:"changed_at"`
@@ -32,7 +33,7 @@ type ruleRow struct {
 func (r ruleRow) rule() pii.Decision {
 	return pii.Decision{
 		Ref: pii.Ref{Kind: pii.Kind(r.Kind), Table: r.Table, Name: r.Name},
-		PII: r.PII, Note: r.Note, Version: r.Version, ChangedBy: r.ChangedBy, ChangedAt: r.ChangedAt, Via: r.Via,
+		PII: r.PII, Released: r.Released, Note: r.Note, Version: r.Version, ChangedBy: r.ChangedBy, ChangedAt: r.ChangedAt, Via: r.Via,
 	}
 }
 
@@ -61,16 +62,11 @@ type decision struct {
 	Note  string    `db:"note"`
 }
 
-// SetRule makes ref marked, or reviewed and cleared, in place of whatever was
-// decided for the same name before.
-func (s *Store) SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, marked bool, note string) (pii.Change, error) {
-	action := "clear_pii"
-	if marked {
-		action = "mark_pii"
-	}
-	return s.change(ctx, by, action, ref, func(pgx.Tx, decision) (decision, error) {
-		return decision{pii.StateOf(marked), note}, nil
-	})
+// SetRule makes ref marked, cleared or released, in place of whatever was decided
+// for the same name before.
+func (s *Store) SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, state pii.State, note string) (pii.Change, error) {
+	action := map[pii.State]string{pii.IsMarked: "mark_pii", pii.IsCleared: "clear_pii", pii.IsReleased: "release_pii"}[state]
+	return s.change(ctx, by, action, ref, func(pgx.Tx, decision) (decision, error) { return decision{state, note}, nil })
 }
 
 // RemoveRule takes the decision for ref away, or returns [knowledge.ErrNotFound].
@@ -116,7 +112,7 @@ func (s *Store) change(ctx context.Context, by *policies.Principal, action strin
 			return err
 		}
 		before := decision{State: pii.Undecided}
-		err := tx.QueryRow(ctx, `select case when pii then 'marked' else 'cleared' end, note from pii_rule
+		err := tx.QueryRow(ctx, `select case when pii then 'marked' when released then 'released' else 'cleared' end, note from pii_rule
 			where kind = @kind and table_folded = @table_folded and name_folded = @name_folded`, args).Scan(&before.State, &before.Note)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
@@ -156,18 +152,19 @@ func keepRule(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, c pii.Change) 
 		return err
 	}
 	args["version"], args["at"], args["pii"] = c.Version, c.At, c.After == pii.IsMarked
+	args["released"] = c.After == pii.IsReleased
 	_, err := tx.Exec(ctx, `
-		insert into pii_rule (kind, table_name, name, table_folded, name_folded, pii, note, version, changed_at, changed_by, changed_by_name, changed_via)
-		values (@kind, @table, @name, @table_folded, @name_folded, @pii, @after_note, @version, @at, @by, @by_name, @via)
+		insert into pii_rule (kind, table_name, name, table_folded, name_folded, pii, released, note, version, changed_at, changed_by, changed_by_name, changed_via)
+		values (@kind, @table, @name, @table_folded, @name_folded, @pii, @released, @after_note, @version, @at, @by, @by_name, @via)
 		on conflict (kind, table_folded, name_folded) do update set
-			pii = excluded.pii, note = excluded.note, version = excluded.version, changed_at = excluded.changed_at,
+			pii = excluded.pii, released = excluded.released, note = excluded.note, version = excluded.version, changed_at = excluded.changed_at,
 			changed_by = excluded.changed_by, changed_by_name = excluded.changed_by_name, changed_via = excluded.changed_via`, args)
 	return err
 }
 
 // Rules returns every rule.
 func (s *Store) Rules(ctx context.Context) ([]pii.Rule, error) {
-	found, err := s.pool.Query(ctx, `select kind, table_name as "table", name, pii from pii_rule`)
+	found, err := s.pool.Query(ctx, `select kind, table_name as "table", name, pii, released from pii_rule`)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rules: %w", postgres.Translate(err))
 	}

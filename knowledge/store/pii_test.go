@@ -75,7 +75,7 @@ func (o *office) view(p *policies.Principal) *visibility.View {
 
 func (o *office) set(p *policies.Principal, ref pii.Ref, marked bool) pii.Change {
 	o.t.Helper()
-	c, err := o.store.SetRule(o.t.Context(), p, ref, marked, "why")
+	c, err := o.store.SetRule(o.t.Context(), p, ref, pii.Rule{PII: marked}.State(), "why")
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (o *office) state(ref pii.Ref) pii.State {
 	}
 	for _, r := range rules {
 		if r.Key() == ref.Key() {
-			return pii.StateOf(r.PII)
+			return r.Rule().State()
 		}
 	}
 	return pii.Undecided

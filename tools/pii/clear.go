@@ -3,6 +3,7 @@ package pii
 import (
 	"context"
 
+	"github.com/pbmb/pbmb/knowledge/pii"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
 )
@@ -20,7 +21,7 @@ func Clear(s Store, v Views) *operation.Def {
 		Effect:   operation.Replaces,
 		Ask:      operation.OnAdmin[DecideInput](policies.ManagePII),
 		Handle: func(ctx context.Context, c *operation.Call, in DecideInput) (DecideOutput, error) {
-			return decide(ctx, s, v, c, in, false)
+			return decide(ctx, s, v, c, in, pii.IsCleared)
 		},
 	}.Def()
 }

@@ -22,9 +22,9 @@ type Store interface {
 	// alone where marked says so.
 	ListRules(ctx context.Context, marked *bool) ([]pii.Decision, error)
 
-	// SetRule makes ref marked (marked true) or reviewed and cleared, in place of
-	// whatever was decided for the same name before.
-	SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, marked bool, note string) (pii.Change, error)
+	// SetRule makes ref marked, cleared or released, in place of whatever was decided
+	// for the same name before.
+	SetRule(ctx context.Context, by *policies.Principal, ref pii.Ref, state pii.State, note string) (pii.Change, error)
 
 	// RemoveRule takes the decision for ref away, or returns [knowledge.ErrNotFound].
 	RemoveRule(ctx context.Context, by *policies.Principal, ref pii.Ref) (pii.Change, error)
@@ -64,7 +64,7 @@ type Settings interface {
 
 // Operations returns every operation on rules.
 func Operations(s Store, v Views, values Settings) []*operation.Def {
-	return []*operation.Def{List(s, v), Mark(s, v), Clear(s, v), Remove(s), Restore(s), Suggest(s, v), Explain(s, values)}
+	return []*operation.Def{List(s, v), Mark(s, v), Clear(s, v), Release(s, v), Remove(s), Restore(s), Suggest(s, v), Explain(s, values)}
 }
 
 // A Rule is a rule as callers see it.
@@ -76,12 +76,13 @@ type Rule struct {
 	ChangedBy string    `json:"changed_by" doc:"Who decided last"`
 	ChangedAt time.Time `json:"changed_at" doc:"When"`
 	Via       string    `json:"via" doc:"Through what: browser, cli or import"`
+	Released  bool      `json:"released,omitempty" doc:"Cleared, against relationships too"`
 	Version   int64     `json:"version" doc:"Of the last change; restore takes it"`
 }
 
 func newRule(d pii.Decision) Rule {
 	return Rule{
-		Reference: d.String(), Kind: string(d.Kind), PII: d.PII, Note: d.Note,
+		Reference: d.String(), Kind: string(d.Kind), PII: d.PII, Released: d.Released, Note: d.Note,
 		ChangedBy: d.ChangedBy, ChangedAt: d.ChangedAt.UTC(), Via: d.Via, Version: d.Version,
 	}
 }
@@ -109,29 +110,30 @@ func (in RefInput) parse() (pii.Ref, error) {
 	return ref, nil
 }
 
-// DecideInput is the input of [Mark] and [Clear].
+// DecideInput is the input of [Mark], [Clear] and [Release].
 type DecideInput struct {
 	RefInput
 	Note   string `json:"note,omitempty" doc:"Why, for those who come later" maxLength:"1000" example:"Customer names are personal data"`
 	DryRun bool   `json:"dry_run,omitempty" doc:"Only say what it would match, and save nothing"`
 }
 
-// DecideOutput is the output of [Mark] and [Clear].
+// DecideOutput is the output of [Mark], [Clear] and [Release].
 type DecideOutput struct {
 	Reference string `json:"reference" doc:"Table, Table[Column] or Table[Measure]"`
 	Kind      string `json:"kind" doc:"table, column or measure"`
 	PII       bool   `json:"pii" doc:"Marked as personal data; false where it is cleared"`
+	Released  bool   `json:"released,omitempty" doc:"Cleared, against relationships too"`
 	Note      string `json:"note,omitempty" doc:"Why"`
 	Match
 	Saved   bool     `json:"saved" doc:"False after a dry run"`
 	Version int64    `json:"version,omitempty" doc:"Of this change; restore takes it back"`
-	Before  string   `json:"before" doc:"What was decided before: none, marked or cleared"`
+	Before  string   `json:"before" doc:"What was decided before: none, marked, cleared or released"`
 	Near    []string `json:"near,omitempty" doc:"Names like it, where it matches nothing"`
 	Notice  string   `json:"notice,omitempty" doc:"What to look at"`
 }
 
 // decide sets a rule, or only says what it would be, and what it matches.
-func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideInput, marked bool) (DecideOutput, error) {
+func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideInput, state pii.State) (DecideOutput, error) {
 	ref, err := in.parse()
 	if err != nil {
 		return DecideOutput{}, err
@@ -140,7 +142,7 @@ func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideI
 	if err != nil {
 		return DecideOutput{}, err
 	}
-	out := DecideOutput{Reference: ref.String(), Kind: string(ref.Kind), PII: marked, Note: in.Note}
+	out := DecideOutput{Reference: ref.String(), Kind: string(ref.Kind), PII: state == pii.IsMarked, Released: state == pii.IsReleased, Note: in.Note}
 	if in.DryRun {
 		current, err := current(ctx, s, ref)
 		if err != nil {
@@ -148,7 +150,7 @@ func decide(ctx context.Context, s Store, v Views, c *operation.Call, in DecideI
 		}
 		out.Before = string(current)
 	} else {
-		done, err := s.SetRule(ctx, c.Principal, ref, marked, in.Note)
+		done, err := s.SetRule(ctx, c.Principal, ref, state, in.Note)
 		if err != nil {
 			return DecideOutput{}, err
 		}
@@ -179,7 +181,7 @@ func current(ctx context.Context, s Store, ref pii.Ref) (pii.State, error) {
 	}
 	for _, r := range rules {
 		if r.Ref().Key() == ref.Key() {
-			return pii.StateOf(r.PII), nil
+			return r.State(), nil
 		}
 	}
 	return pii.Undecided, nil
@@ -189,7 +191,7 @@ func current(ctx context.Context, s Store, ref pii.Ref) (pii.State, error) {
 type ChangeOutput struct {
 	Reference string `json:"reference" doc:"The name that was decided on"`
 	Kind      string `json:"kind" doc:"table, column or measure"`
-	Before    string `json:"before" doc:"What was decided before: none, marked or cleared"`
+	Before    string `json:"before" doc:"What was decided before: none, marked, cleared or released"`
 	After     string `json:"after" doc:"What is decided now"`
 	Version   int64  `json:"version" doc:"Of this change; restore takes it back"`
 }

@@ -1,3 +1,8 @@
+-- A release is a clear that holds against relationships too: what a marked column
+-- is joined to spreads no further there.
+alter table pii_rule add column released boolean not null default false
+  check (not released or not pii and kind <> 'measure');
+
 -- Every decision on a name, as it was made: what can be undone, and by whom it was
 -- done. The version of a rule is the number of its last change, so a number never
 -- comes back, not even for a rule that was removed and made anew.
@@ -8,9 +13,9 @@ create table pii_rule_change (
   name text not null,
   table_folded text not null,
   name_folded text not null,
-  before text not null check (before in ('none', 'marked', 'cleared')),
+  before text not null check (before in ('none', 'marked', 'cleared', 'released')),
   before_note text not null default '',
-  after text not null check (after in ('none', 'marked', 'cleared')),
+  after text not null check (after in ('none', 'marked', 'cleared', 'released')),
   after_note text not null default '',
   changed_at timestamptz not null default now(),
   changed_by text not null default '',

@@ -164,6 +164,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/pii/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release what is joined to personal data
+         * @description Records that a column or table is usable although a relationship joins it to personal data, such as a shared calendar that one birth date is joined to. What is marked stays refused; the release stops it from spreading there.
+         */
+        post: operations["release_pii"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/pii/remove": {
         parameters: {
             query?: never;
@@ -1259,7 +1279,7 @@ export interface components {
         PiiChangeOutput: {
             /** @description What is decided now */
             after: string;
-            /** @description What was decided before: none, marked or cleared */
+            /** @description What was decided before: none, marked, cleared or released */
             before: string;
             /** @description table, column or measure */
             kind: string;
@@ -1272,7 +1292,7 @@ export interface components {
             version: number;
         };
         PiiDecideOutput: {
-            /** @description What was decided before: none, marked or cleared */
+            /** @description What was decided before: none, marked, cleared or released */
             before: string;
             /**
              * Format: int64
@@ -1301,6 +1321,8 @@ export interface components {
             pii: boolean;
             /** @description Table, Table[Column] or Table[Measure] */
             reference: string;
+            /** @description Cleared, against relationships too */
+            released?: boolean;
             /** @description False after a dry run */
             saved: boolean;
             /**
@@ -1366,6 +1388,8 @@ export interface components {
             pii: boolean;
             /** @description Table, Table[Column] or Table[Measure] */
             reference: string;
+            /** @description Cleared, against relationships too */
+            released?: boolean;
             /**
              * Format: int64
              * @description Of the last change; restore takes it
@@ -2110,6 +2134,54 @@ export interface operations {
         };
     };
     mark_pii: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Only say what it would match, and save nothing */
+                    dry_run?: boolean;
+                    /** @description The reference names a measure */
+                    measure?: boolean;
+                    /**
+                     * @description Why, for those who come later
+                     * @example Customer names are personal data
+                     */
+                    note?: string;
+                    /**
+                     * @description Table, Table[Column] or, with measure, Table[Measure]; it holds in every dataset
+                     * @example Customer[Customer]
+                     */
+                    reference: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PiiDecideOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    release_pii: {
         parameters: {
             query?: never;
             header?: never;

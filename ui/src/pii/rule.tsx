@@ -25,7 +25,7 @@ export function RuleRow({ rule, change, removed }: { rule: Rule; change: () => v
       <div>
         <p>
           <strong>{rule.reference}</strong> <span class="quiet">{rule.kind}</span>
-          {rule.pii ? <span class="tag bad">personal data</span> : <span class="tag good">cleared</span>}
+          {rule.pii ? <span class="tag bad">personal data</span> : <span class="tag good">{rule.released ? "released" : "cleared"}</span>}
         </p>
         {rule.note && <p>{rule.note}</p>}
         <p>{matchSentence(rule)}</p>
