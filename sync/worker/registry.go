@@ -120,7 +120,20 @@ func (r *Registry) recover(ctx context.Context, pool *pgxpool.Pool, q Queue) err
 		if !free {
 			continue
 		}
-		_, err := conn.Exec(ctx, "update river_job set state = 'available', scheduled_at = now() where queue = $1 and kind = $2 and state = 'running'",
+		// Of jobs of which one at most may wait, one does the work of all.
+		_, err := conn.Exec(ctx, `
+			update river_job j set
+				state = case when spare then 'discarded'::river_job_state else 'available' end,
+				finalized_at = case when spare then now() end,
+				scheduled_at = now()
+			from (
+				select l.id, exists (
+					select from river_job o where o.unique_key = l.unique_key
+						and (o.state = 'running' and o.id > l.id or o.state <> 'running' and river_job_state_in_bitmask(o.unique_states, o.state))
+				) as spare
+				from river_job l where l.queue = $1 and l.kind = $2 and l.state = 'running'
+			) as left_over
+			where j.id = left_over.id`,
 			string(q), p.name)
 		unlock(ctx, conn, p)
 		if err != nil {
