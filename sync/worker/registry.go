@@ -2,8 +2,12 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -49,6 +53,17 @@ func Register[Args river.JobArgs](r *Registry, q Queue, handle func(context.Cont
 	return river.AddWorkerSafely(r.workers[q], &handler[Args]{handle: handle, guard: r.guards[q], pair: p})
 }
 
+// Jobs lists by name what has a handler in a queue.
+func (r *Registry) Jobs(q Queue) (names []string) {
+	for p := range r.taken {
+		if p.queue == q {
+			names = append(names, p.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // A handler is what River knows of a job.
 type handler[Args river.JobArgs] struct {
 	river.WorkerDefaults[Args]
@@ -70,6 +85,7 @@ func (h *handler[Args]) Work(ctx context.Context, job *river.Job[Args]) error {
 type guard struct {
 	pool  *pgxpool.Pool
 	check func(context.Context) error
+	log   *slog.Logger
 }
 
 // run calls f after the check, while nobody else runs the same job of the queue.
@@ -90,6 +106,19 @@ func (g *guard) run(ctx context.Context, p pair, f func() error) error {
 		return fmt.Errorf("waiting for the job %s: %w", p.name, postgres.Translate(err))
 	}
 	defer unlock(ctx, conn, p)
+	return g.told(ctx, p, f)
+}
+
+// told calls f. What its error or its panic says is kept with the job, for all who
+// may look at the queue: of a driver's error PostgreSQL's own message alone, and of
+// a panic, which may hold anything, nothing.
+func (g *guard) told(ctx context.Context, p pair, f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			g.log.ErrorContext(ctx, "a job panicked", "job", p.name, "queue", string(p.queue), "panic", value, "trace", string(debug.Stack()))
+			err = errors.New("the job panicked: the log says more")
+		}
+	}()
 	return postgres.Translate(f())
 }
 
