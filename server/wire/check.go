@@ -161,13 +161,14 @@ func (c checks) List(ctx context.Context) ([]checktool.Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	under, err := worker.Checking(ctx, c.pool)
+	asked, err := worker.Checking(ctx, c.pool)
 	if err != nil {
 		return nil, err
 	}
 	var list []checktool.Standing
 	for _, d := range check.Definitions() {
-		list = append(list, checktool.Standing{Definition: d, Outcome: outcomes[d.ID], Pending: under[worker.Queue(d.Runs)]})
+		o := outcomes[d.ID]
+		list = append(list, checktool.Standing{Definition: d, Outcome: o, Pending: asked[worker.Queue(d.Runs)].After(o.CheckedAt)})
 	}
 	return list, nil
 }

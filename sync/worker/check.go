@@ -25,23 +25,23 @@ func QueueCheckIn(ctx context.Context, tx pgx.Tx, q Queue) error {
 	return waitingjob.Queue(ctx, tx, waitingjob.Job{Kind: CheckArgs{}.Kind(), Queue: string(q), Args: "{}"})
 }
 
-// Checking reports which containers have checks before them.
-func Checking(ctx context.Context, pool *pgxpool.Pool) (map[Queue]bool, error) {
+// Checking returns, for each container that has checks before it, when the last of
+// those was asked for: what was kept before then is to be checked again.
+func Checking(ctx context.Context, pool *pgxpool.Pool) (map[Queue]time.Time, error) {
 	rows, err := pool.Query(ctx, `
-		select distinct queue from river_job
-		where kind = $1 and state in ('available', 'pending', 'retryable', 'running', 'scheduled')`, CheckArgs{}.Kind())
+		select queue, max(created_at) from river_job
+		where kind = $1 and state in ('available', 'pending', 'retryable', 'running', 'scheduled') group by queue`, CheckArgs{}.Kind())
 	if err != nil {
 		return nil, fmt.Errorf("looking for checks under way: %w", postgres.Translate(err))
 	}
-	queues, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	asked := map[Queue]time.Time{}
+	var queue Queue
+	var at time.Time
+	_, err = pgx.ForEachRow(rows, []any{&queue, &at}, func() error { asked[queue] = at; return nil })
 	if err != nil {
 		return nil, fmt.Errorf("looking for checks under way: %w", postgres.Translate(err))
 	}
-	under := map[Queue]bool{}
-	for _, q := range queues {
-		under[Queue(q)] = true
-	}
-	return under, nil
+	return asked, nil
 }
 
 // workerTime is how long the api waits for the worker's checks. Where the worker
@@ -61,12 +61,12 @@ func checkAll(ctx context.Context, pool *pgxpool.Pool, own Checks, log *slog.Log
 	within, cancel := context.WithTimeoutCause(ctx, workerTime, errWorker)
 	defer cancel()
 	for {
-		under, err := Checking(within, pool)
+		asked, err := Checking(within, pool)
 		switch {
 		case errors.Is(context.Cause(within), errWorker):
 			log.WarnContext(ctx, "the worker has not made its checks: does it run?")
 			return nil
-		case err != nil || !under[QueueWorker]:
+		case err != nil || asked[QueueWorker].IsZero():
 			return err
 		}
 		select {
