@@ -190,10 +190,6 @@ func TestWhatWasConsentedToShows(t *testing.T) {
 	consent("take", "powerbi", "Tenant.Read.All")
 	consent("take", "powerbi", "Tenant.ReadWrite.All")
 	ends("the exact set again", "")
-	consent("take", "graph", "User.Read")
-	ends("one less", check.TooLittle, "User.Read")
-	consent("give", "graph", "User.Read")
-
 	s.pass(2 * time.Hour)
 	if _, err := s.conns.Token(t.Context(), s.people["a"].ID); err != nil {
 		t.Errorf("the connection does not go on: %v", err)

@@ -155,8 +155,8 @@ func TestAfterARestoreEverythingIsReadAnew(t *testing.T) {
 	same(t, "at the end", run(t, db))
 }
 
-// JOBS-14: twenty changes at once leave one waiting job. JOBS-13: it is always the
-// same, and Record has no parameter for any part of it.
+// JOBS-14: twenty changes at once leave one waiting job. It is always the
+// same: Record has no parameter for any part of it.
 func TestOneJobWaitsHoweverManyChange(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
