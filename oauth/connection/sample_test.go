@@ -25,14 +25,23 @@ import (
 	"github.com/pbmb/pbmb/sync/sample"
 )
 
-// The whole way over HTTP: our pages, the sample tenant's sign-in page, its
-// tokens, Graph and Power BI.
-//
-// CONN-01, CONN-08, CONN-19, CONN-28, CONN-29, CONN-30, QUERY-03
-func TestSampleTenant(t *testing.T) {
-	t.Parallel()
+// A sampleFixture is a fixture whose Microsoft is the sample tenant.
+type sampleFixture struct {
+	*fixture
+	tenant *sample.Tenant
+	url    string // of the tenant
+	http   *http.Client
+	app    *entra.Client
+	conns  *connection.Connections
+
+	// connect walks as the browser with a session does, and returns where it ends.
+	connect func(session, person string) string
+}
+
+func newSampleFixture(t *testing.T, cfg sample.Config) *sampleFixture {
+	t.Helper()
 	f := newFixture(t)
-	tenant, err := sample.New(sample.Config{Log: slog.New(slog.DiscardHandler)})
+	tenant, err := sample.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +72,6 @@ func TestSampleTenant(t *testing.T) {
 		mux.HandleFunc(r.Method+" "+r.Path, r.Handler)
 	}
 
-	// connect walks as a browser with a session does.
 	connect := func(session, person string) string {
 		t.Helper()
 		browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -94,6 +102,17 @@ func TestSampleTenant(t *testing.T) {
 		}
 		return get(back.String()).RequestURI()
 	}
+	return &sampleFixture{f, tenant, microsoft.URL, h, app, conns, connect}
+}
+
+// The whole way over HTTP: our pages, the sample tenant's sign-in page, its
+// tokens, Graph and Power BI.
+//
+// CONN-01, CONN-08, CONN-19, CONN-28, CONN-29, CONN-30, QUERY-03
+func TestSampleTenant(t *testing.T) {
+	t.Parallel()
+	s := newSampleFixture(t, sample.Config{Log: slog.New(slog.DiscardHandler)})
+	f, tenant, conns, connect := s.fixture, s.tenant, s.conns, s.connect
 	if got := connect("a", "viewer@sample.example"); got != "/account?power_bi=connected" {
 		t.Fatalf("came back to %s", got)
 	}
@@ -115,7 +134,7 @@ func TestSampleTenant(t *testing.T) {
 		t.Errorf("%q groups are stored", n)
 	}
 
-	powerBI := powerbi.New(microsoft.URL+sample.PowerBIPath+"/v1.0/myorg", h)
+	powerBI := powerbi.New(s.url+sample.PowerBIPath+"/v1.0/myorg", s.http)
 	id := tenant.DatasetID("Sales")
 	const dax = `EVALUATE ROW ( "net", [Net sales] )`
 	res, err := powerBI.ExecuteQuery(t.Context(), token.Access, id, dax)

@@ -155,7 +155,7 @@ func startPrograms(ctx context.Context, o Options, c *config.Config, programs *p
 	var tenant *sample.Tenant
 	group, starting := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		tenant, err = sample.New(sample.Config{URL: sampleURL, Models: o.Models, Log: o.Log})
+		tenant, err = sample.New(sample.Config{URL: sampleURL, NeededOnly: true, Models: o.Models, Log: o.Log})
 		return err
 	})
 	group.Go(func() error {

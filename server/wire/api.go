@@ -208,7 +208,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Audit: book,
 		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 		Providers: signingIn,
-		Secrets:   secrets, Status: status{pool, secrets, accounts},
+		Secrets:   secrets, Status: status{pool, secrets, accounts}, Checks: checks{pool},
 		Deployment: cfg.Deployment, Version: Version, Now: now,
 		Grants: grants{people, now}, Connections: connections{accounts},
 	})
@@ -244,7 +244,13 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		},
 	})
 	p.handler, p.routes = edge, append(edge.Routes(), rest.Routes()...)
-	p.jobs, err = worker.NewAPI(pool, reader, kept, rekeyer{pool, identity, accounts}, func(ctx context.Context) error { return checkBinding(ctx, people, settings, cfg) }, log)
+	made, err := newAPIChecks(pool, decider, secrets, clients.entra, accounts, now, log)
+	if err != nil {
+		return nil, err
+	}
+	p.jobs, err = worker.NewAPI(pool, worker.APIJobs{
+		Models: reader, Used: kept, Rekeyer: rekeyer{pool, identity, accounts}, Connections: renewer{accounts, people, now}, Checks: made,
+	}, func(ctx context.Context) error { return checkBinding(ctx, people, settings, cfg) }, log)
 	if err != nil {
 		return nil, err
 	}

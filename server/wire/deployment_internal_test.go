@@ -40,7 +40,8 @@ type deployment struct {
 
 	mu     sync.Mutex
 	log    bytes.Buffer
-	issued []string // every token that the tenant has given to anybody
+	issued []string       // every token that the tenant has given to anybody
+	asked  map[string]int // how often each client has asked it for one
 }
 
 func (d *deployment) Write(p []byte) (int, error) {
@@ -53,7 +54,17 @@ func (d *deployment) Write(p []byte) (int, error) {
 // first sync is done.
 func newDeployment(t *testing.T) *deployment {
 	t.Helper()
-	d := &deployment{T: t, db: postgrestest.New(t)}
+	d := startDeployment(t, true)
+	if _, err := FillSample(t.Context(), d.cfg, d.tenant); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// startDeployment starts it, with its worker or without.
+func startDeployment(t *testing.T, withWorker bool) *deployment {
+	t.Helper()
+	d := &deployment{T: t, db: postgrestest.New(t), asked: map[string]int{}}
 	log := slog.New(slog.NewTextHandler(d, nil))
 	var err error
 	if d.tenant, err = sample.New(sample.Config{Log: slog.New(slog.DiscardHandler)}); err != nil {
@@ -80,9 +91,13 @@ func newDeployment(t *testing.T) *deployment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, err := Worker(t.Context(), d.cfg, log)
-	if err != nil {
-		t.Fatal(err)
+	processes := []interface{ Run(context.Context) error }{api}
+	if withWorker {
+		worker, err := Worker(t.Context(), d.cfg, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		processes = append(processes, worker)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -95,15 +110,12 @@ func newDeployment(t *testing.T) *deployment {
 			}
 		}
 	})
-	for _, p := range []interface{ Run(context.Context) error }{api, worker} {
+	for _, p := range processes {
 		running.Go(func() {
 			if err := p.Run(ctx); err != nil {
 				t.Error(err)
 			}
 		})
-	}
-	if _, err := FillSample(t.Context(), d.cfg, d.tenant); err != nil {
-		t.Fatal(err)
 	}
 	return d
 }
@@ -117,6 +129,9 @@ func (d *deployment) recorded(h http.Handler) http.Handler {
 		}
 		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, r)
+		d.mu.Lock()
+		d.asked[r.PostFormValue("client_id")]++
+		d.mu.Unlock()
 		var tokens map[string]any
 		if json.Unmarshal(answer.Body.Bytes(), &tokens) == nil { // a refusal has none
 			d.mu.Lock()

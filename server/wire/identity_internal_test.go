@@ -404,7 +404,7 @@ func TestAStaleApiRekeysNothing(t *testing.T) {
 	fresh := r.rotate(vault.API)
 
 	run := func(p *process) *worker.Runner {
-		runner, err := worker.NewAPI(r.db.API(), nil, relationship.New(r.db.API()), p.rekeyer, nil, slog.New(slog.DiscardHandler))
+		runner, err := worker.NewAPI(r.db.API(), worker.APIJobs{Used: relationship.New(r.db.API()), Rekeyer: p.rekeyer}, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

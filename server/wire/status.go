@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/pbmb/pbmb/knowledge/check"
 	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/oauth/connection"
@@ -39,6 +40,10 @@ func (s status) last(ctx context.Context, kind mirror.Kind) (*statustool.Sync, e
 }
 
 func (s status) Secrets(ctx context.Context) ([]secret.Info, error) { return s.secrets.List(ctx) }
+
+func (s status) FailingChecks(ctx context.Context) ([]check.ID, error) {
+	return check.NewStore(s.pool).Failing(ctx)
+}
 
 func (s status) ConnectionsToRemake(ctx context.Context) (int, error) {
 	return s.accounts.ToRemake(ctx)

@@ -62,11 +62,16 @@ func Worker(ctx context.Context, cfg config.Config, log *slog.Logger) (p *Worker
 		ClientID: cfg.ScannerClientID,
 		Secret:   func(ctx context.Context) (string, error) { return secrets.Open(ctx, secret.ScannerClient) },
 	}, h, time.Now)
+	client := powerbi.New(cfg.APIURL, h)
 	scanner := &scan.Scanner{
-		Source: powerbi.New(cfg.APIURL, h), Mirror: mirror.New(pool), Log: log, Wait: scan.Sleep,
+		Source: client, Mirror: mirror.New(pool), Log: log, Wait: scan.Sleep,
 		Token: func(ctx context.Context) (string, error) { return app.AppToken(ctx, powerbi.AppScope) },
 	}
-	runner, err := worker.NewWorker(pool, scanner, check, log)
+	checks, err := newWorkerChecks(pool, secrets, app, client, log)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := worker.NewWorker(pool, scanner, checks, check, log)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package entra
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,6 +81,9 @@ func (e *Error) OAuthCode() string { return e.Code }
 // ErrTenant is returned, wrapped, for an account of another tenant.
 var ErrTenant = errors.New("account of another tenant")
 
+// ErrSecret is returned, wrapped, where our own client secret cannot be had.
+var ErrSecret = errors.New("client secret")
+
 // AuthorizeURL returns where to send a browser. challenge is PKCE's, by S256.
 func (c *Client) AuthorizeURL(redirectURI, state, nonce, challenge string, scopes []string) string {
 	return c.endpoint("authorize") + "?" + url.Values{
@@ -133,7 +137,7 @@ type appKey struct {
 func (c *Client) AppToken(ctx context.Context, scope string) (string, error) {
 	secret, err := c.registration.Secret(ctx)
 	if err != nil {
-		return "", fmt.Errorf("client secret: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrSecret, err)
 	}
 	key := appKey{c.authority, c.tenant, c.registration.ClientID, sha256.Sum256([]byte(secret)), scope}
 	c.mu.Lock()
@@ -142,7 +146,7 @@ func (c *Client) AppToken(ctx context.Context, scope string) (string, error) {
 	if t != nil && c.now().Add(2*time.Minute).Before(t.Expiry) {
 		return t.AccessToken, nil
 	}
-	t, err = c.token(ctx, url.Values{"grant_type": {"client_credentials"}, "scope": {scope}})
+	t, err = c.newAppToken(ctx, scope)
 	if err != nil {
 		return "", err
 	}
@@ -153,6 +157,41 @@ func (c *Client) AppToken(ctx context.Context, scope string) (string, error) {
 	return t.AccessToken, nil
 }
 
+// NewAppToken is [Client.AppToken] for whoever has to see what holds now: Entra is
+// asked each time.
+func (c *Client) NewAppToken(ctx context.Context, scope string) (string, error) {
+	t, err := c.newAppToken(ctx, scope)
+	if err != nil {
+		return "", err
+	}
+	return t.AccessToken, nil
+}
+
+func (c *Client) newAppToken(ctx context.Context, scope string) (*oauth2.Token, error) {
+	return c.token(ctx, url.Values{"grant_type": {"client_credentials"}, "scope": {scope}})
+}
+
+// Roles returns the application permissions that a token of the application itself
+// carries. The token is one that Entra has just given: who signed it is not checked.
+func Roles(token string) ([]string, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return nil, errors.New("the token is no JWT")
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return nil, errors.New("the token's claims are not readable")
+	}
+	var out struct {
+		Roles []string `json:"roles"`
+	}
+	// The decoder's error would quote the token.
+	if json.Unmarshal(claims, &out) != nil {
+		return nil, errors.New("the token's claims are not readable")
+	}
+	return out.Roles, nil
+}
+
 func (c *Client) endpoint(name string) string {
 	return c.authority + "/" + url.PathEscape(c.tenant) + "/oauth2/v2.0/" + name
 }
@@ -160,7 +199,7 @@ func (c *Client) endpoint(name string) string {
 func (c *Client) token(ctx context.Context, form url.Values) (*oauth2.Token, error) {
 	secret, err := c.registration.Secret(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("client secret: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrSecret, err)
 	}
 	form.Set("client_id", c.registration.ClientID)
 	form.Set("client_secret", secret)

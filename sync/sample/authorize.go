@@ -29,7 +29,7 @@ func (t *Tenant) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	back := reply{to: q.Get("redirect_uri"), mode: q.Get("response_mode"), state: q.Get("state")}
-	if problem := checkRequest(q); problem != nil {
+	if problem := t.checkRequest(q); problem != nil {
 		t.sendBack(w, r, back, problem)
 		return
 	}
@@ -77,7 +77,7 @@ func (t *Tenant) registered(uri string) bool {
 }
 
 // checkRequest finds what is told to the client.
-func checkRequest(q url.Values) *entraError {
+func (t *Tenant) checkRequest(q url.Values) *entraError {
 	if q.Get("response_type") != "code" {
 		return entraErrorf(400, "unsupported_response_type", 700054,
 			"response_type '%s' is not enabled for the application.", q.Get("response_type"))
@@ -85,7 +85,7 @@ func checkRequest(q url.Values) *entraError {
 	if q.Get("scope") == "" {
 		return entraErrorf(400, "invalid_request", 900144, "The request body must contain the following parameter: 'scope'.")
 	}
-	if _, problem := parseScope(q.Get("scope")); problem != nil {
+	if _, problem := t.parseScope(q.Get("scope")); problem != nil {
 		return problem
 	}
 	if m := q.Get("code_challenge_method"); q.Get("code_challenge") != "" && m != "S256" && m != "plain" && m != "" {

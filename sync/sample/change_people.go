@@ -178,6 +178,14 @@ func peopleChanges() []Change {
 				}
 				return nil
 			}),
+		declare("consents/give", "consent give <resource> <permission>", "gives the app registration a delegated permission, as an admin's consent does",
+			func(t *Tenant, in consentTo) error { return t.setConsent(in, true) }),
+		declare("consents/take", "consent take <resource> <permission>", "takes a delegated permission from the app registration",
+			func(t *Tenant, in consentTo) error { return t.setConsent(in, false) }),
+		declare("applications/give", "application give <application> <permission>", "gives a registration an application permission, which its own tokens then name",
+			func(t *Tenant, in permissionOf) error { return t.setPermission(in, true) }),
+		declare("applications/take", "application take <application> <permission>", "takes an application permission from a registration",
+			func(t *Tenant, in permissionOf) error { return t.setPermission(in, false) }),
 		declare("permissions/delay", "permission delay <seconds>", "makes changes of who may do what count only after some time; lists and scans tell them at once",
 			func(t *Tenant, in seconds) error {
 				if in.Seconds < 0 {

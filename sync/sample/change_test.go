@@ -1,6 +1,7 @@
 package sample_test
 
 import (
+	"encoding/base64"
 	"math"
 	"net/http"
 	"reflect"
@@ -301,6 +302,32 @@ func TestEveryChangeShows(t *testing.T) {
 		}
 	})
 
+	// The registrations.
+	consented := func(want bool) func() {
+		return func() {
+			t.Helper()
+			scope, _ := s.tokens("viewer@sample.example", sample.GraphAudience+"/.default").Extra("scope").(string)
+			if slices.Contains(strings.Fields(scope), "Mail.Read") != want {
+				t.Errorf("what is consented to is %s", scope)
+			}
+		}
+	}
+	mail := map[string]any{"resource": "graph", "permission": "Mail.Read"}
+	step("consents/give", mail, consented(true))
+	step("consents/take", mail, consented(false))
+	role := func(want bool) func() {
+		return func() {
+			t.Helper()
+			claims, err := base64.RawURLEncoding.DecodeString(strings.Split(s.scanner(), ".")[1])
+			if err != nil || strings.Contains(string(claims), `"roles":["Tenant.Read.All"]`) != want {
+				t.Errorf("the scanner's token says %s, %v", claims, err)
+			}
+		}
+	}
+	read := map[string]any{"application": "scanner", "permission": "Tenant.Read.All"}
+	step("applications/give", read, role(true))
+	step("applications/take", read, role(false))
+
 	recent := func() int { return len(s.modified(s.scanner(), c.at.Add(-time.Hour))) }
 	modified := recent()
 	step("workspaces/change", map[string]any{"count": 2}, func() {
@@ -424,6 +451,9 @@ func TestChangesAreRefused(t *testing.T) {
 		"a fault without path":  {"faults", map[string]any{"status": 500}, 400, "path is missing"},
 		"an impossible status":  {"faults", map[string]any{"path": "/x", "status": 42}, 400, "42"},
 		"no scans to fail":      {"scans/fail", map[string]any{}, 400, "at least 1"},
+		"consent elsewhere":     {"consents/give", map[string]any{"resource": "fabric", "permission": "a"}, 400, "fabric"},
+		"no permission":         {"consents/give", map[string]any{"resource": "graph"}, 400, "permission is"},
+		"no such registration":  {"applications/give", map[string]any{"application": "x", "permission": "a"}, 400, "app or scanner"},
 		"a delay of less":       {"permissions/delay", map[string]any{"seconds": -1}, 400, "-1"},
 		"a list":                {"keys/rotate", []any{}, 400, "body"},
 		"a token of no person":  {"tokens", map[string]any{"person": "nobody"}, 404, "nobody"},

@@ -84,6 +84,10 @@ type Config struct {
 	// and scans tell it at once.
 	PermissionDelay time.Duration
 
+	// NeededOnly gives the app registration the delegated permissions that the
+	// product needs, and not the many that other programs may want to try.
+	NeededOnly bool
+
 	// Unlimited turns off Power BI's limits on calls.
 	Unlimited bool
 

@@ -50,7 +50,7 @@ func (t *Tenant) deviceCode(w http.ResponseWriter, r *http.Request) {
 	case asked == "":
 		problem = entraErrorf(400, "invalid_request", 900144, "The request body must contain the following parameter: 'scope'.")
 	default:
-		_, problem = parseScope(asked)
+		_, problem = t.parseScope(asked)
 	}
 	if problem != nil {
 		problem.write(w, t.now())

@@ -6,7 +6,8 @@ import (
 )
 
 // The permissions that an admin of the company has consented to for the app
-// registration, by resource.
+// registration, by resource, where the tenant is not configured otherwise. Whatever
+// a program may want to try is there.
 var consented = map[string][]string{
 	AppAudience:   {"access_as_user"},
 	GraphAudience: {"User.Read", "GroupMember.Read.All"},
@@ -15,6 +16,9 @@ var consented = map[string][]string{
 		"Report.Read.All", "Workspace.Read.All", "Tenant.Read.All",
 	},
 }
+
+// needed are those of them that the product asks for.
+var needed = map[string][]string{GraphAudience: {"User.Read"}, PowerBIAudience: {"Dataset.Read.All"}}
 
 var openIDScopes = []string{"openid", "profile", "email", "offline_access"}
 
@@ -27,7 +31,9 @@ type scope struct {
 
 // parseScope reads a scope parameter. A name without a resource is Graph's. It
 // fails with the code that Entra has for the mistake.
-func parseScope(text string) (scope, *entraError) {
+func (t *Tenant) parseScope(text string) (scope, *entraError) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	s := scope{names: map[string][]string{}}
 	for _, word := range strings.Fields(text) {
 		if slices.Contains(openIDScopes, word) {
@@ -39,7 +45,7 @@ func parseScope(text string) (scope, *entraError) {
 			i := strings.LastIndex(word, "/")
 			resource, name = strings.TrimSuffix(word[:i], "/"), word[i+1:]
 		}
-		allowed, ok := consented[resource]
+		allowed, ok := t.consents[resource]
 		switch {
 		case !ok:
 			return s, entraErrorf(400, "invalid_resource", 500011,

@@ -3,6 +3,7 @@ package sample
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,19 +39,21 @@ type Tenant struct {
 	noting sync.Mutex // guards notes
 	notes  []string
 
-	mu        sync.RWMutex // guards what the company's state is
-	people    []*person
-	groups    []*group
-	held      *held
-	grown     *grown   // nil where the tenant did not grow
-	estates   []estate // held is the first
-	scans     map[string]*scan
-	byObject  map[string]*person
-	routes    []string             // of Power BI's API, as they are mounted
-	controls  []string             // the requests of the test API, as they are mounted
-	failing   failedScans          // what the next scans end with
-	delay     time.Duration        // until a change of access counts
-	refreshed map[string]time.Time // when somebody asked for that last, by object id
+	mu          sync.RWMutex // guards what the company's state is
+	people      []*person
+	groups      []*group
+	held        *held
+	grown       *grown   // nil where the tenant did not grow
+	estates     []estate // held is the first
+	scans       map[string]*scan
+	byObject    map[string]*person
+	routes      []string             // of Power BI's API, as they are mounted
+	controls    []string             // the requests of the test API, as they are mounted
+	failing     failedScans          // what the next scans end with
+	delay       time.Duration        // until a change of access counts
+	consents    map[string][]string  // delegated permissions of the app registration, by resource
+	permissions map[string][]string  // application permissions, by client
+	refreshed   map[string]time.Time // when somebody asked for that last, by object id
 }
 
 // New reads the company and the added models, and is ready to serve. It reads no
@@ -66,6 +69,11 @@ func New(cfg Config) (*Tenant, error) {
 	}
 	if t.log == nil {
 		t.log = slog.Default()
+	}
+	t.consents, t.permissions = maps.Clone(consented), map[string][]string{}
+	if cfg.NeededOnly {
+		t.consents = maps.Clone(needed)
+		t.consents[AppAudience] = consented[AppAudience]
 	}
 	t.limits = &limits{off: cfg.Unlimited, now: t.now}
 	t.grants = &grants{now: t.now, codes: map[string]*grant{}, refresh: map[string]*grant{}, sessions: map[string]string{}}

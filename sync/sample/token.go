@@ -125,13 +125,13 @@ func (t *Tenant) personTokens(r *http.Request, g grant) (object, *entraError) {
 	if g.person.disabled.Load() {
 		return nil, errDisabled()
 	}
-	asked, problem := parseScope(g.scope)
+	asked, problem := t.parseScope(g.scope)
 	if problem != nil {
 		return nil, problem
 	}
 	wanted := asked
 	if text := r.PostForm.Get("scope"); text != "" {
-		if wanted, problem = parseScope(text); problem != nil {
+		if wanted, problem = t.parseScope(text); problem != nil {
 			return nil, problem
 		}
 		if len(wanted.resources) > 1 {
@@ -266,14 +266,20 @@ func (t *Tenant) appToken(r *http.Request, client string) (object, *entraError) 
 func (t *Tenant) tokenOfApp(client, resource string) (object, *entraError) {
 	now, unique := t.now(), uuid.New()
 	life := tokenLife(unique[0])
-	// No roles: neither registration has an application permission.
-	token, err := t.keys.sign(object{
+	claims := object{
 		"aud": resource, "iss": "https://sts.windows.net/" + TenantID + "/",
 		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(life).Unix(),
 		"appid": client, "appidacr": "1", "idp": "https://sts.windows.net/" + TenantID + "/", "idtyp": "app",
 		"oid": id("service principal", client), "sub": id("service principal", client), "tid": TenantID,
 		"uti": unique.String(), "ver": "1.0",
-	})
+	}
+	// Neither registration has an application permission to begin with.
+	t.mu.RLock()
+	if roles := t.permissions[client]; len(roles) > 0 {
+		claims["roles"] = slices.Clone(roles)
+	}
+	t.mu.RUnlock()
+	token, err := t.keys.sign(claims)
 	if err != nil {
 		return nil, entraErrorf(500, "server_error", 90033, "A transient error has occurred.")
 	}

@@ -65,6 +65,27 @@ func (RekeyTokensArgs) Kind() string { return "rekey_tokens" }
 // InsertOpts has the job wait in the api's queue, once.
 func (RekeyTokensArgs) InsertOpts() river.InsertOpts { return once(QueueAPI, 5) }
 
+// CheckArgs are those of a job that checks whether the deployment can do what it is
+// for. Each container has a handler of its own, for its own checks.
+type CheckArgs struct{}
+
+// Kind is the job's name.
+func (CheckArgs) Kind() string { return "check" }
+
+// InsertOpts has the job wait in the api's queue, once. The worker's is queued by
+// the api's.
+func (CheckArgs) InsertOpts() river.InsertOpts { return once(QueueAPI, 1) }
+
+// RefreshIdleArgs are those of a job that renews people's connections that nobody
+// used for a while, so that they do not lapse.
+type RefreshIdleArgs struct{}
+
+// Kind is the job's name.
+func (RefreshIdleArgs) Kind() string { return "refresh_idle_connections" }
+
+// InsertOpts has the job wait in the api's queue, once.
+func (RefreshIdleArgs) InsertOpts() river.InsertOpts { return once(QueueAPI, 5) }
+
 // once lets a job be queued only while no equal one has yet to end.
 func once(q Queue, attempts int) river.InsertOpts {
 	return river.InsertOpts{
@@ -91,5 +112,7 @@ func schedule() []*river.PeriodicJob {
 		every(time.Hour, SyncArgs{}),
 		every(24*time.Hour, ReadModelsArgs{}),
 		every(time.Hour, CleanUpArgs{}),
+		every(time.Hour, CheckArgs{}),
+		every(6*time.Hour, RefreshIdleArgs{}),
 	}
 }

@@ -2,8 +2,12 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -49,6 +53,17 @@ func Register[Args river.JobArgs](r *Registry, q Queue, handle func(context.Cont
 	return river.AddWorkerSafely(r.workers[q], &handler[Args]{handle: handle, guard: r.guards[q], pair: p})
 }
 
+// Jobs lists by name what has a handler in a queue.
+func (r *Registry) Jobs(q Queue) (names []string) {
+	for p := range r.taken {
+		if p.queue == q {
+			names = append(names, p.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // A handler is what River knows of a job.
 type handler[Args river.JobArgs] struct {
 	river.WorkerDefaults[Args]
@@ -70,6 +85,7 @@ func (h *handler[Args]) Work(ctx context.Context, job *river.Job[Args]) error {
 type guard struct {
 	pool  *pgxpool.Pool
 	check func(context.Context) error
+	log   *slog.Logger
 }
 
 // run calls f after the check, while nobody else runs the same job of the queue.
@@ -90,6 +106,19 @@ func (g *guard) run(ctx context.Context, p pair, f func() error) error {
 		return fmt.Errorf("waiting for the job %s: %w", p.name, postgres.Translate(err))
 	}
 	defer unlock(ctx, conn, p)
+	return g.told(ctx, p, f)
+}
+
+// told calls f. What its error or its panic says is kept with the job, for all who
+// may look at the queue: of a driver's error PostgreSQL's own message alone, and of
+// a panic, which may hold anything, nothing.
+func (g *guard) told(ctx context.Context, p pair, f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			g.log.ErrorContext(ctx, "a job panicked", "job", p.name, "queue", string(p.queue), "panic", value, "trace", string(debug.Stack()))
+			err = errors.New("the job panicked: the log says more")
+		}
+	}()
 	return postgres.Translate(f())
 }
 
@@ -120,7 +149,20 @@ func (r *Registry) recover(ctx context.Context, pool *pgxpool.Pool, q Queue) err
 		if !free {
 			continue
 		}
-		_, err := conn.Exec(ctx, "update river_job set state = 'available', scheduled_at = now() where queue = $1 and kind = $2 and state = 'running'",
+		// Of jobs of which one at most may wait, one does the work of all.
+		_, err := conn.Exec(ctx, `
+			update river_job j set
+				state = case when spare then 'discarded'::river_job_state else 'available' end,
+				finalized_at = case when spare then now() end,
+				scheduled_at = now()
+			from (
+				select l.id, exists (
+					select from river_job o where o.unique_key = l.unique_key
+						and (o.state = 'running' and o.id > l.id or o.state <> 'running' and river_job_state_in_bitmask(o.unique_states, o.state))
+				) as spare
+				from river_job l where l.queue = $1 and l.kind = $2 and l.state = 'running'
+			) as left_over
+			where j.id = left_over.id`,
 			string(q), p.name)
 		unlock(ctx, conn, p)
 		if err != nil {

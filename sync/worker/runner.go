@@ -40,6 +40,9 @@ type Options struct {
 	First []river.JobArgs
 }
 
+// Jobs lists by name what the runner has a handler for.
+func (r *Runner) Jobs() []string { return r.o.Registry.Jobs(r.o.Queue) }
+
 // atOnce is how many jobs a runner runs at the same time. Each holds a connection
 // for its lock, and uses another.
 const atOnce = 3
@@ -50,7 +53,7 @@ func NewRunner(o Options) (*Runner, error) {
 	if workers == nil {
 		return nil, fmt.Errorf("there is no queue %q", o.Queue)
 	}
-	*o.Registry.guards[o.Queue] = guard{pool: o.Pool, check: o.Check}
+	*o.Registry.guards[o.Queue] = guard{pool: o.Pool, check: o.Check, log: o.Log}
 	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{
 		Queues:       map[string]river.QueueConfig{string(o.Queue): {MaxWorkers: atOnce}},
 		Workers:      workers,

@@ -62,7 +62,7 @@ func TestTheFirstSyncAndWhatFollows(t *testing.T) {
 		Source: powerbi.New(srv.URL+sample.PowerBIPath+"/v1.0/myorg", h),
 		Token:  func(ctx context.Context) (string, error) { return app.AppToken(ctx, powerbi.AppScope) },
 		Mirror: mirror.New(db.Worker()), Log: log, Wait: scan.Sleep,
-	}, nil, log)
+	}, nil, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestTheFirstSyncAndWhatFollows(t *testing.T) {
 	}
 
 	read := models(make(chan string, 100))
-	api, err := worker.NewAPI(db.API(), read, relationship.New(db.API()), rekeyed(make(chan struct{}, 10)), nil, log)
+	api, err := worker.NewAPI(db.API(), worker.APIJobs{Models: read, Used: relationship.New(db.API()), Rekeyer: rekeyed(make(chan struct{}, 10))}, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}

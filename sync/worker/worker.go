@@ -16,7 +16,7 @@ import (
 
 // NewWorker returns the runner of the worker process, which starts with a full
 // sync and a clean-up. scanner's Mirror is over pool, of the role worker_rw.
-func NewWorker(pool *pgxpool.Pool, scanner *scan.Scanner, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
+func NewWorker(pool *pgxpool.Pool, scanner *scan.Scanner, checks Checks, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
 	reg := NewRegistry()
 	var r *Runner
 	err := errors.Join(
@@ -42,6 +42,7 @@ func NewWorker(pool *pgxpool.Pool, scanner *scan.Scanner, check func(context.Con
 			}
 			return r.Queue(ctx, jobs...)
 		}),
+		Register(reg, QueueWorker, func(ctx context.Context, _ CheckArgs) error { return checks.Run(ctx) }),
 		Register(reg, QueueWorker, func(ctx context.Context, _ CleanUpArgs) error {
 			n, err := ratelimit.DeleteOld(ctx, pool, time.Now())
 			if err == nil {
@@ -83,22 +84,37 @@ type Rekeyer interface {
 	RekeyTokens(context.Context) error
 }
 
+// A Renewer keeps people's connections from lapsing.
+type Renewer interface {
+	// RefreshIdle renews the connections that nobody used for a while.
+	RefreshIdle(context.Context) (renewed int, err error)
+}
+
+// APIJobs is what the jobs of the api do.
+type APIJobs struct {
+	Models      Models
+	Used        InUse
+	Rekeyer     Rekeyer
+	Connections Renewer
+	Checks      Checks
+}
+
 // staleWait is after how long a process that is newer may take up what one that has
 // not restarted refused.
 const staleWait = 10 * time.Second
 
 // NewAPI returns the runner of the api process. pool is of the role api_rw.
-func NewAPI(pool *pgxpool.Pool, models Models, used InUse, rekeyer Rekeyer, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
+func NewAPI(pool *pgxpool.Pool, do APIJobs, check func(context.Context) error, log *slog.Logger) (*Runner, error) {
 	reg := NewRegistry()
 	var r *Runner
 	err := errors.Join(
 		Register(reg, QueueAPI, func(ctx context.Context, args ReadModelArgs) error {
-			return models.ReadAsAnybody(ctx, args.DatasetID)
+			return do.Models.ReadAsAnybody(ctx, args.DatasetID)
 		}),
 		Register(reg, QueueAPI, func(ctx context.Context, _ ReadModelsArgs) error {
 			const day = 24 * time.Hour
 			now := time.Now()
-			ids, err := used.InUse(ctx, now.Add(-30*day), now.Add(-day/2))
+			ids, err := do.Used.InUse(ctx, now.Add(-30*day), now.Add(-day/2))
 			if err != nil {
 				return err
 			}
@@ -109,10 +125,18 @@ func NewAPI(pool *pgxpool.Pool, models Models, used InUse, rekeyer Rekeyer, chec
 			return r.Queue(ctx, jobs...)
 		}),
 		Register(reg, QueueAPI, func(ctx context.Context, _ RekeyTokensArgs) error {
-			err := rekeyer.RekeyTokens(ctx)
+			err := do.Rekeyer.RekeyTokens(ctx)
 			if errors.Is(err, ErrStaleIdentity) {
 				log.WarnContext(ctx, "the api's identity was rotated: restart the api")
 				return river.JobSnooze(staleWait)
+			}
+			return err
+		}),
+		Register(reg, QueueAPI, func(ctx context.Context, _ CheckArgs) error { return checkAll(ctx, pool, do.Checks, log) }),
+		Register(reg, QueueAPI, func(ctx context.Context, _ RefreshIdleArgs) error {
+			n, err := do.Connections.RefreshIdle(ctx)
+			if n > 0 {
+				log.InfoContext(ctx, "renewed idle connections", "connections", n)
 			}
 			return err
 		}),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pbmb/pbmb/tools/admin"
+	"github.com/pbmb/pbmb/tools/check"
 	"github.com/pbmb/pbmb/tools/column"
 	"github.com/pbmb/pbmb/tools/dataset"
 	"github.com/pbmb/pbmb/tools/me"
@@ -40,6 +41,7 @@ type Stores struct {
 	Secrets     secret.Store
 	Providers   provider.Store
 	Status      status.Store
+	Checks      check.Store
 	Grants      admin.Grants
 	Connections admin.Connections
 
@@ -64,6 +66,7 @@ func All(s Stores) []*operation.Def {
 		serviceaccount.Operations(s.Accounts),
 		provider.Operations(s.Providers),
 		secret.Operations(s.Secrets, s.Now),
+		check.Operations(s.Checks),
 		status.Operations(s.Status, s.Deployment, s.Version, s.Now),
 	} {
 		all = append(all, some...)

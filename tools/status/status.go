@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pbmb/pbmb/knowledge/check"
 	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
@@ -19,6 +20,9 @@ type Store interface {
 
 	// Secrets returns what there is to see of every secret.
 	Secrets(context.Context) ([]secret.Info, error)
+
+	// FailingChecks lists the checks that failed.
+	FailingChecks(context.Context) ([]check.ID, error)
 
 	// ConnectionsToRemake counts the people whose Power BI connection Microsoft
 	// takes no longer.
@@ -64,14 +68,21 @@ func Get(s Store, deployment, version string, now func() time.Time) *operation.D
 			if err != nil {
 				return Output{}, err
 			}
+			failing, err := s.FailingChecks(ctx)
+			if err != nil {
+				return Output{}, err
+			}
 			out := Output{
 				Deployment: deployment, Version: version, FullSync: newSync(full), IncrementalSync: newSync(incremental),
-				ConnectionsToRemake: remake, Secrets: []SecretItem{}, Warnings: []string{},
+				ConnectionsToRemake: remake, Secrets: []SecretItem{}, FailingChecks: []string{}, Warnings: []string{},
 			}
 			for _, i := range secrets {
 				if !i.ExpiresAt.IsZero() {
 					out.Secrets = append(out.Secrets, SecretItem{string(i.Name), i.ExpiresAt.UTC(), string(secret.ExpiryOf(i.ExpiresAt, now()))})
 				}
+			}
+			for _, id := range failing {
+				out.FailingChecks = append(out.FailingChecks, string(id))
 			}
 			out.Warnings = append(out.Warnings, warnings(full, secrets, remake, now())...)
 			return out, nil
@@ -90,6 +101,7 @@ type Output struct {
 	IncrementalSync     SyncItem     `json:"incremental_sync" doc:"The last sync of what changed"`
 	ConnectionsToRemake int          `json:"connections_to_remake" doc:"People whose Power BI connection has to be made again"`
 	Secrets             []SecretItem `json:"secrets" doc:"The secrets whose end is known"`
+	FailingChecks       []string     `json:"failing_checks" doc:"The checks that failed, by name; the list of checks says why"`
 	Warnings            []string     `json:"warnings" doc:"What needs attention, the worst first"`
 }
 

@@ -238,6 +238,64 @@ func (q *Queries) IdentityOf(ctx context.Context, personID string) (string, erro
 	return object_id, err
 }
 
+const idleConnections = `-- name: IdleConnections :many
+select person_id from powerbi_connection
+where person_id > $1 and state = 'connected' and (groups_read_at is null or groups_read_at < $2::timestamptz)
+order by person_id limit $3
+`
+
+type IdleConnectionsParams struct {
+	After string
+	Since time.Time
+	UpTo  int32
+}
+
+// IdleConnections gives the next people whose groups were not read since a time.
+func (q *Queries) IdleConnections(ctx context.Context, arg IdleConnectionsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, idleConnections, arg.After, arg.Since, arg.UpTo)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var person_id string
+		if err := rows.Scan(&person_id); err != nil {
+			return nil, err
+		}
+		items = append(items, person_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const latestConnections = `-- name: LatestConnections :many
+select person_id from powerbi_connection where state = 'connected' order by changed_at desc, person_id limit $1
+`
+
+// LatestConnections gives the people whose connections were used last.
+func (q *Queries) LatestConnections(ctx context.Context, upTo int32) ([]string, error) {
+	rows, err := q.db.Query(ctx, latestConnections, upTo)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var person_id string
+		if err := rows.Scan(&person_id); err != nil {
+			return nil, err
+		}
+		items = append(items, person_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockConnection = `-- name: LockConnection :one
 select state, object_id, account, access_token, access_expires_at, refresh_token, groups_read_at, connected_at
 from powerbi_connection where person_id = $1

@@ -93,3 +93,13 @@ where person_id = @person_id and state = 'connected';
 
 -- name: CountConnections :one
 select count(*) from powerbi_connection where state = @state;
+
+-- IdleConnections gives the next people whose groups were not read since a time.
+-- name: IdleConnections :many
+select person_id from powerbi_connection
+where person_id > @after and state = 'connected' and (groups_read_at is null or groups_read_at < @since::timestamptz)
+order by person_id limit @up_to;
+
+-- LatestConnections gives the people whose connections were used last.
+-- name: LatestConnections :many
+select person_id from powerbi_connection where state = 'connected' order by changed_at desc, person_id limit @up_to;

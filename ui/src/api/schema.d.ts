@@ -24,6 +24,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the deployment's checks
+         * @description Lists what the deployment checks of itself and of its registrations at Microsoft: how each check ended last, when, and what to do where it did not pass.
+         */
+        get: operations["list_checks"];
+        put?: never;
+        /**
+         * Make the deployment's checks again
+         * @description Has every check made again, and answers at once: those under way are pending, and the list of checks says how they end. They are made every hour without this.
+         */
+        post: operations["run_checks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/connections": {
         parameters: {
             query?: never;
@@ -1003,6 +1027,25 @@ export interface components {
              */
             total: number;
         };
+        CheckItem: {
+            /** @description What it asks */
+            about: string;
+            /** @description How it ended last, and what to do */
+            answer?: string;
+            /**
+             * Format: date-time
+             * @description When it ended last
+             */
+            checked_at?: string;
+            /** @description Its name */
+            id: string;
+            /** @description passed, failed, unknown where it could not be told, pending while it is being made, or none where it never was */
+            state: string;
+        };
+        CheckOutput: {
+            /** @description Every check */
+            checks: components["schemas"]["CheckItem"][];
+        };
         ColumnItem: {
             /** @description Name of its dataset, where the list is over several */
             dataset?: string;
@@ -1812,6 +1855,8 @@ export interface components {
             connections_to_remake: number;
             /** @description Its name */
             deployment: string;
+            /** @description The checks that failed, by name; the list of checks says why */
+            failing_checks: string[];
             /** @description The last sync of everything */
             full_sync: components["schemas"]["StatusSyncItem"];
             /** @description The last sync of what changed */
@@ -1890,6 +1935,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminAuditItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_checks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    run_checks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckOutput"];
                 };
             };
             /** @description Refused or failed */
