@@ -13,11 +13,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pbmb/pbmb/policies"
+	"github.com/pbmb/pbmb/policies/deployment"
 )
 
 // Scope is asked in every question: policies of the deployment have it, and
 // Cerbos falls back to the shipped ones at its root.
-const Scope = "deployment"
+const Scope = deployment.Scope
 
 const (
 	// maxRequest is what Cerbos takes. Past it the client refuses by itself.

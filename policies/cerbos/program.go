@@ -13,6 +13,10 @@ import (
 // without policies from the scope above it. It sends nothing anywhere and keeps
 // no audit of its own: each entry would hold every id that a caller reaches.
 func Config(socket, policyDir string) []byte {
+	return configuration("unix:"+socket, "unix:"+socket+".http", policyDir)
+}
+
+func configuration(grpc, http, policyDir string) []byte {
 	return fmt.Appendf(nil, `server:
   grpcListenAddr: %s
   httpListenAddr: %s
@@ -29,7 +33,7 @@ audit:
   enabled: false
 telemetry:
   disabled: true
-`, strconv.Quote("unix:"+socket), strconv.Quote("unix:"+socket+".http"), strconv.Quote(policyDir))
+`, strconv.Quote(grpc), strconv.Quote(http), strconv.Quote(policyDir))
 }
 
 // Command runs program as a Cerbos process with the configuration in configFile.

@@ -186,6 +186,28 @@ func (c Config) CheckWorker() error {
 	return errors.Join(p.found...)
 }
 
+// Check returns everything that keeps a deployment from starting: its migration,
+// its api or its worker.
+func (c Config) Check() error {
+	p := &problems{}
+	p.database("DATABASE_URL_MIGRATOR", c.DatabaseMigrator, "migrator")
+	said := map[string]bool{}
+	var out []error
+	for _, err := range []error{errors.Join(p.found...), c.CheckAPI(), c.CheckWorker()} {
+		joined, _ := err.(interface{ Unwrap() []error })
+		if joined == nil {
+			continue
+		}
+		for _, err := range joined.Unwrap() {
+			if !said[err.Error()] {
+				said[err.Error()] = true
+				out = append(out, err)
+			}
+		}
+	}
+	return errors.Join(out...)
+}
+
 func (c Config) common() *problems {
 	p := &problems{}
 	if !slices.Contains([]Environment{Production, Development, Test}, c.Environment) {

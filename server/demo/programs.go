@@ -7,16 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/pbmb/pbmb/internal/postgres/cluster"
 	"github.com/pbmb/pbmb/internal/process"
@@ -155,7 +150,7 @@ func (p *programs) startPostgres(ctx context.Context) (*cluster.Cluster, error) 
 
 // startCerbos starts Cerbos on the shipped policies and returns its address.
 func (p *programs) startCerbos(ctx context.Context, getenv func(string) string) (string, error) {
-	program, err := findCerbos(getenv)
+	program, err := cerbos.Find(getenv)
 	if err != nil {
 		return "", err
 	}
@@ -213,76 +208,11 @@ func (p *programs) runCerbos(ctx context.Context, program, configFile, socket st
 		return nil, err
 	}
 	running := server{started}
-	if err := answers(ctx, "unix:"+socket, running.Done()); err != nil {
+	if err := cerbos.Answers(ctx, socket, running.Done()); err != nil {
 		running.Stop()
 		return nil, fmt.Errorf("Cerbos does not start (%w): see %s", err, log.Name())
 	}
 	return running, nil
-}
-
-// answers waits until Cerbos says that it serves.
-func answers(ctx context.Context, target string, ended <-chan struct{}) error {
-	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	health := grpc_health_v1.NewHealthClient(conn)
-	for {
-		answer, err := health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-		if err == nil && answer.Status == grpc_health_v1.HealthCheckResponse_SERVING {
-			return nil
-		}
-		conn.ResetConnectBackoff()
-		select {
-		case <-ended:
-			return errors.New("it ended")
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// cerbosFolder is where scripts/setup installs the program, in a checkout.
-const cerbosFolder = "scripts/cerbos/node_modules/@cerbos"
-
-// findCerbos looks at PBMB_CERBOS, on PATH, and in the checkout that this
-// program, or the working directory, lies in.
-func findCerbos(getenv func(string) string) (string, error) {
-	if named := getenv("PBMB_CERBOS"); named != "" {
-		path, err := exec.LookPath(named)
-		if err != nil {
-			return "", fmt.Errorf("PBMB_CERBOS is %s, which is not a program", named)
-		}
-		return filepath.Abs(path)
-	}
-	if path, err := exec.LookPath("cerbos"); err == nil {
-		return filepath.Abs(path)
-	}
-	var starts []string
-	if executable, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(executable); err == nil {
-			starts = append(starts, filepath.Dir(real))
-		}
-	}
-	if wd, err := os.Getwd(); err == nil {
-		starts = append(starts, wd)
-	}
-	for _, start := range starts {
-		for folder := start; ; folder = filepath.Dir(folder) {
-			found, err := filepath.Glob(filepath.Join(folder, cerbosFolder, "cerbos-*", "cerbos-*"))
-			if err == nil && len(found) > 0 {
-				return found[0], nil
-			}
-			if folder == filepath.Dir(folder) {
-				break
-			}
-		}
-	}
-	return "", errors.New("the Cerbos program is missing: run scripts/setup, or name it with PBMB_CERBOS")
 }
 
 // reachable is a path of the program that its account can reach. Where that is
