@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ type Decider struct {
 	client *cerbos.GRPCClient
 	memory *memory
 	link   *link
+	socket string // its path, where Cerbos is reached by one
 }
 
 var _ policies.Decider = (*Decider)(nil)
@@ -93,8 +95,29 @@ func New(target string, opts ...Option) (*Decider, error) {
 	// Questions are made here from typed values; validating them once more on
 	// this side costs as much as the answer.
 	d := &Decider{client: client.With(cerbos.AllowPartialRequests()), memory: m, link: l}
+	d.socket, _ = strings.CutPrefix(target, "unix:")
+	if d.socket == target {
+		d.socket = ""
+	}
 	l.start(d.client)
 	return d, nil
+}
+
+// Loaded returns when the Cerbos that answers now had read its policies, at the
+// latest, and false while none answers. A socket is as old as the process that
+// made it; of a Cerbos elsewhere it is known only since when this process has had
+// its connection, which a change before that cannot be told from.
+func (d *Decider) Loaded() (time.Time, bool) {
+	since := d.link.since.Load()
+	if !d.link.up() || since == nil {
+		return time.Time{}, false
+	}
+	if d.socket != "" {
+		if info, err := os.Stat(d.socket); err == nil && info.ModTime().Before(*since) {
+			return info.ModTime(), true
+		}
+	}
+	return *since, true
 }
 
 // uncompressed undoes the SDK's gzip, which over a socket is nothing but work.

@@ -32,7 +32,14 @@ func LayPolicies(dir string, shipped fs.FS, layers ...fs.FS) error {
 		return fmt.Errorf("emptying %s: %w", dir, err)
 	}
 	for i, layer := range slices.Concat([]fs.FS{shipped}, layers) {
-		to := filepath.Join(dir, strconv.Itoa(i))
+		// Cerbos names files as they lie here when something is wrong with them.
+		to := filepath.Join(dir, "shipped")
+		if i > 0 {
+			to = filepath.Join(dir, strconv.Itoa(i-1), filepath.FromSlash(deployment.PolicyFolder))
+		}
+		if i == 1 {
+			to = filepath.Join(dir, filepath.FromSlash(deployment.PolicyFolder))
+		}
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return fmt.Errorf("laying policies: %w", err)
 		}

@@ -51,11 +51,11 @@ func TestLayersAgree(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := os.Stat(filepath.Join(dir, "0", "shipped.yaml")); err != nil {
+				if _, err := os.Stat(filepath.Join(dir, "shipped", "shipped.yaml")); err != nil {
 					t.Error(err)
 				}
 				for file := range c.layer {
-					_, err := os.Stat(filepath.Join(dir, "1", file))
+					_, err := os.Stat(filepath.Join(dir, "access", "policies", file))
 					if want := file != "a_test.yaml" && file != "README.md"; (err == nil) != want {
 						t.Errorf("%s is there: %t, want %t", file, err == nil, want)
 					}

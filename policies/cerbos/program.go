@@ -44,3 +44,11 @@ func Command(ctx context.Context, program, configFile string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "CERBOS_NO_TELEMETRY=1")
 	return cmd
 }
+
+// Compile returns a command that compiles the policies below a folder and does not
+// run their tests. Where they do not compile, what it prints says why.
+func Compile(ctx context.Context, program, policyDir string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, "compile", "--color=never", "--skip-tests", policyDir)
+	cmd.Env = append(os.Environ(), "CERBOS_NO_TELEMETRY=1")
+	return cmd
+}

@@ -18,7 +18,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/policies/deployment"
 	"github.com/pbmb/pbmb/server/config"
+	deploymentfolder "github.com/pbmb/pbmb/server/folder"
 	"github.com/pbmb/pbmb/sync/sample"
 )
 
@@ -96,6 +98,9 @@ func Run(ctx context.Context, o Options, parts Parts) (err error) {
 	}
 	defer data.close()
 
+	if _, err := deploymentfolder.InitAccess(data.path); err != nil {
+		return err
+	}
 	c, err := configure(o, data, apiListener, sampleListener)
 	if err != nil {
 		return err
@@ -119,6 +124,12 @@ func Run(ctx context.Context, o Options, parts Parts) (err error) {
 	}
 	stopTenant := serve(sampleListener, tenant.Handler(), fail)
 	defer stopTenant()
+
+	stopControl, err := listenControl(data, programs.restartCerbos)
+	if err != nil {
+		return err
+	}
+	defer stopControl()
 
 	services := newServices(fail)
 	defer services.stop()
@@ -166,8 +177,8 @@ func startPrograms(ctx context.Context, o Options, c *config.Config, programs *p
 		c.CerbosAddress = address
 		return err
 	})
+	migrator := o.Getenv("DATABASE_URL_MIGRATOR")
 	group.Go(func() error {
-		migrator := o.Getenv("DATABASE_URL_MIGRATOR")
 		if c.DatabaseAPI == "" {
 			database, err := programs.startPostgres(starting)
 			if err != nil {
@@ -182,7 +193,10 @@ func startPrograms(ctx context.Context, o Options, c *config.Config, programs *p
 		}
 		return postgres.Migrate(starting, migrator)
 	})
-	return tenant, group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return tenant, programs.data.writeEnv(*c, migrator)
 }
 
 func startServices(ctx context.Context, c config.Config, parts Parts, services *services, l net.Listener, tenant *sample.Tenant) error {
@@ -216,6 +230,7 @@ func configure(o Options, data *folder, api, sampleTenant net.Listener) (config.
 		DatabaseAPI:     o.Getenv("DATABASE_URL_API"),
 		DatabaseWorker:  o.Getenv("DATABASE_URL_WORKER"),
 		CerbosAddress:   o.Getenv("CERBOS_ADDRESS"),
+		PoliciesFolder:  filepath.Join(data.path, filepath.FromSlash(deployment.PolicyFolder)),
 		TenantID:        sample.TenantID,
 		Authority:       sampleURL(sampleTenant) + sample.LoginPath,
 		GraphURL:        sampleURL(sampleTenant) + sample.GraphPath + "/v1.0",

@@ -2,21 +2,14 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pbmb/pbmb/internal/postgres/cluster"
-	"github.com/pbmb/pbmb/internal/process"
-	"github.com/pbmb/pbmb/policies/cerbos"
-	defaults "github.com/pbmb/pbmb/policies/default"
 )
 
 // A child is a program that was started and answers.
@@ -35,6 +28,8 @@ type programs struct {
 	data *folder
 	fail context.CancelCauseFunc // ends the demo
 
+	cerbos string // its program, once it was started
+
 	mu       sync.Mutex
 	stopping bool
 	keepers  []*keeper // in the order in which they were started
@@ -46,6 +41,7 @@ type keeper struct {
 	start   func(context.Context) (child, error)
 	cancel  context.CancelFunc
 	stopped chan struct{}
+	again   chan chan error // asks for a restart, and is told how that ended
 }
 
 // A program that ended this often within this time is not worth starting again.
@@ -61,7 +57,7 @@ func (p *programs) keep(ctx context.Context, name string, start func(context.Con
 		return err
 	}
 	life, cancel := context.WithCancel(context.Background())
-	k := &keeper{name: name, start: start, cancel: cancel, stopped: make(chan struct{})}
+	k := &keeper{name: name, start: start, cancel: cancel, stopped: make(chan struct{}), again: make(chan chan error)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopping {
@@ -82,6 +78,18 @@ func (p *programs) watch(ctx context.Context, k *keeper, running child) {
 		case <-ctx.Done():
 			running.Stop()
 			return
+		case done := <-k.again:
+			running.Stop()
+			var err error
+			running, err = k.start(ctx)
+			done <- err
+			if err != nil {
+				if ctx.Err() == nil {
+					p.fail(err)
+				}
+				return
+			}
+			continue
 		case <-running.Done():
 		}
 		if ctx.Err() != nil {
@@ -102,6 +110,25 @@ func (p *programs) watch(ctx context.Context, k *keeper, running child) {
 			return
 		}
 	}
+}
+
+// restart ends one program and starts it again, and returns when it answers.
+func (p *programs) restart(ctx context.Context, name string) error {
+	p.mu.Lock()
+	i := slices.IndexFunc(p.keepers, func(k *keeper) bool { return k.name == name })
+	p.mu.Unlock()
+	if i < 0 {
+		return fmt.Errorf("this demo does not run %s itself", name)
+	}
+	k, done := p.keepers[i], make(chan error, 1)
+	select {
+	case k.again <- done:
+	case <-k.stopped:
+		return fmt.Errorf("%s is stopped", name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return <-done
 }
 
 // stop ends the programs, the last one first, and waits for them.
@@ -146,118 +173,4 @@ func (p *programs) startPostgres(ctx context.Context) (*cluster.Cluster, error) 
 		return c, nil
 	})
 	return database, err
-}
-
-// startCerbos starts Cerbos on the shipped policies and returns its address.
-func (p *programs) startCerbos(ctx context.Context, getenv func(string) string) (string, error) {
-	program, err := cerbos.Find(getenv)
-	if err != nil {
-		return "", err
-	}
-	if program, err = p.reachable(program); err != nil {
-		return "", err
-	}
-	sockets, err := p.data.sockets("cerbos")
-	if err != nil {
-		return "", err
-	}
-	socket := filepath.Join(sockets, "cerbos.sock")
-	policyFolder := filepath.Join(p.data.path, "policies")
-	if err := cerbos.LayPolicies(policyFolder, defaults.Files); err != nil {
-		return "", err
-	}
-	configFile := filepath.Join(p.data.path, "cerbos.yaml")
-	if err := os.WriteFile(configFile, cerbos.Config(socket, policyFolder), 0o644); err != nil {
-		return "", err
-	}
-	err = p.keep(ctx, "Cerbos", func(ctx context.Context) (child, error) {
-		return p.runCerbos(ctx, program, configFile, socket)
-	})
-	return "unix:" + socket, err
-}
-
-// A server is a child process without more to it.
-type server struct {
-	*process.Process
-}
-
-func (s server) Stop() { s.Process.Stop(5 * time.Second) }
-
-func (p *programs) runCerbos(ctx context.Context, program, configFile, socket string) (child, error) {
-	log, err := os.OpenFile(filepath.Join(p.data.path, "cerbos.log"), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	// A killed process leaves its sockets behind, which the next could not open.
-	for _, name := range []string{socket, socket + ".http"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-	}
-	command := cerbos.Command(ctx, program, configFile)
-	started, err := process.Start(process.Command{
-		Path:       command.Path,
-		Args:       command.Args[1:],
-		Env:        command.Env,
-		Dir:        "/",
-		Credential: p.data.account.Credential,
-		Output:     log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	running := server{started}
-	if err := cerbos.Answers(ctx, socket, running.Done()); err != nil {
-		running.Stop()
-		return nil, fmt.Errorf("Cerbos does not start (%w): see %s", err, log.Name())
-	}
-	return running, nil
-}
-
-// reachable is a path of the program that its account can reach. Where that is
-// not the one it was found under, as in a checkout below /root, it is copied.
-func (p *programs) reachable(program string) (string, error) {
-	program, err := filepath.EvalSymlinks(program)
-	if err != nil {
-		return "", err
-	}
-	if p.data.account.Reaches(program) == nil {
-		return program, nil
-	}
-	source, err := os.Open(program)
-	if err != nil {
-		return "", err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return "", err
-	}
-	name := fmt.Sprintf("cerbos-%d-%d", info.Size(), info.ModTime().Unix())
-	copied := filepath.Join(p.data.path, name)
-	if _, err := os.Stat(copied); err == nil {
-		return copied, nil
-	}
-	old, err := os.ReadDir(p.data.path)
-	if err != nil {
-		return "", err
-	}
-	for _, entry := range old {
-		if strings.HasPrefix(entry.Name(), "cerbos-") {
-			os.Remove(filepath.Join(p.data.path, entry.Name())) // only space is lost where it stays
-		}
-	}
-	target, err := os.OpenFile(copied+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
-	if err != nil {
-		return "", err
-	}
-	defer target.Close()
-	if _, err := io.Copy(target, source); err != nil {
-		return "", err
-	}
-	if err := target.Close(); err != nil {
-		return "", err
-	}
-	return copied, os.Rename(copied+".new", copied)
 }

@@ -22,6 +22,8 @@ type describeUnit struct {
 	file     string
 	line     int
 	text     string
+	rule     string // which rule it is or is part of
+	whole    bool
 }
 
 // describeRules translates every rule on describe to SQL, as the api does for its
@@ -62,8 +64,13 @@ func (c *Checker) describeRules(ctx context.Context) Result {
 	roles := append(set.RoleNames(), policies.RoleViewer, policies.RoleCurator, policies.RoleAdmin, policies.RolePIIReader)
 	slices.Sort(roles)
 	var problems []error
+	failed := map[string]bool{}
 	for _, u := range units {
+		if u.whole && failed[u.rule] {
+			continue // which of its expressions it is has been said
+		}
 		if err := translates(ctx, decider, u.resource, slices.Compact(roles)); err != nil {
+			failed[u.rule] = true
 			problems = append(problems, fmt.Errorf("%s/%s:%d: %s: %w", deployment.PolicyFolder, u.file, u.line, u.text, err))
 		}
 	}
@@ -95,7 +102,8 @@ func (c *Checker) layDescribeUnits(dir string, set *deployment.Set, rules []depl
 	}
 	var units []describeUnit
 	add := func(r deployment.DescribeRule, e *deployment.Expression) error {
-		u := describeUnit{resource: policies.Kind(fmt.Sprintf("describe_%d", len(units))), file: r.File, line: r.Line, text: "the rule as a whole"}
+		u := describeUnit{resource: policies.Kind(fmt.Sprintf("describe_%d", len(units))), file: r.File, line: r.Line, text: "the rule as a whole", whole: e == nil}
+		u.rule = fmt.Sprintf("%s:%d", r.File, r.Line)
 		if e != nil {
 			u.line, u.text = e.Line, e.Text
 		}

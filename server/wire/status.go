@@ -2,12 +2,14 @@ package wire
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/oauth/connection"
+	policyfiles "github.com/pbmb/pbmb/policies/deployment"
 	statustool "github.com/pbmb/pbmb/tools/status"
 )
 
@@ -16,6 +18,14 @@ type status struct {
 	pool     *pgxpool.Pool
 	secrets  *secret.Store
 	accounts *connection.Connections
+	engine   engine
+	policies string // the folder of the deployment's policies; "" where the api is given none
+}
+
+// An engine says when it had loaded the policies that it decides by, and false
+// while it is away.
+type engine interface {
+	Loaded() (time.Time, bool)
 }
 
 func (s status) Syncs(ctx context.Context) (full, incremental *statustool.Sync, err error) {
@@ -42,4 +52,13 @@ func (s status) Secrets(ctx context.Context) ([]secret.Info, error) { return s.s
 
 func (s status) ConnectionsToRemake(ctx context.Context) (int, error) {
 	return s.accounts.ToRemake(ctx)
+}
+
+func (s status) PoliciesPending(context.Context) (bool, error) {
+	loaded, known := s.engine.Loaded()
+	if s.policies == "" || !known {
+		return false, nil
+	}
+	changed, err := policyfiles.Changed(s.policies)
+	return changed.After(loaded), err
 }

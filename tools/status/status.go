@@ -23,6 +23,10 @@ type Store interface {
 	// ConnectionsToRemake counts the people whose Power BI connection Microsoft
 	// takes no longer.
 	ConnectionsToRemake(context.Context) (int, error)
+
+	// PoliciesPending reports whether the deployment's policy files are newer than
+	// the policies that Cerbos decides by. Where nobody can tell they are not.
+	PoliciesPending(context.Context) (bool, error)
 }
 
 // A Sync is a run of the scanner.
@@ -64,16 +68,20 @@ func Get(s Store, deployment, version string, now func() time.Time) *operation.D
 			if err != nil {
 				return Output{}, err
 			}
+			pending, err := s.PoliciesPending(ctx)
+			if err != nil {
+				return Output{}, err
+			}
 			out := Output{
 				Deployment: deployment, Version: version, FullSync: newSync(full), IncrementalSync: newSync(incremental),
-				ConnectionsToRemake: remake, Secrets: []SecretItem{}, Warnings: []string{},
+				ConnectionsToRemake: remake, PoliciesPending: pending, Secrets: []SecretItem{}, Warnings: []string{},
 			}
 			for _, i := range secrets {
 				if !i.ExpiresAt.IsZero() {
 					out.Secrets = append(out.Secrets, SecretItem{string(i.Name), i.ExpiresAt.UTC(), string(secret.ExpiryOf(i.ExpiresAt, now()))})
 				}
 			}
-			out.Warnings = append(out.Warnings, warnings(full, secrets, remake, now())...)
+			out.Warnings = append(out.Warnings, warnings(full, secrets, remake, pending, now())...)
 			return out, nil
 		},
 	}.Def()
@@ -89,6 +97,7 @@ type Output struct {
 	FullSync            SyncItem     `json:"full_sync" doc:"The last sync of everything"`
 	IncrementalSync     SyncItem     `json:"incremental_sync" doc:"The last sync of what changed"`
 	ConnectionsToRemake int          `json:"connections_to_remake" doc:"People whose Power BI connection has to be made again"`
+	PoliciesPending     bool         `json:"policies_pending" doc:"Whether policy files are newer than what Cerbos has loaded, so that it has to be restarted"`
 	Secrets             []SecretItem `json:"secrets" doc:"The secrets whose end is known"`
 	Warnings            []string     `json:"warnings" doc:"What needs attention, the worst first"`
 }
@@ -119,7 +128,7 @@ type SecretItem struct {
 }
 
 // warnings are what needs attention, the worst first.
-func warnings(full *Sync, secrets []secret.Info, remake int, now time.Time) []string {
+func warnings(full *Sync, secrets []secret.Info, remake int, pending bool, now time.Time) []string {
 	var over, soon, later []string
 	for _, i := range secrets {
 		if i.Check == secret.Unreadable {
@@ -137,6 +146,9 @@ func warnings(full *Sync, secrets []secret.Info, remake int, now time.Time) []st
 	}
 	if full != nil && full.State == "failed" {
 		soon = append(soon, "The last full sync failed: the worker's log says why.")
+	}
+	if pending {
+		soon = append(soon, "The policies on disk are newer than those that Cerbos decides by: restart Cerbos.")
 	}
 	switch {
 	case remake == 1:
