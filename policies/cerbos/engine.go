@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -265,8 +266,8 @@ func Answers(ctx context.Context, target string, ended <-chan struct{}) error {
 	}
 }
 
-// Tail is the last lines of what a program printed, without empty ones at its end.
+// Tail is the last lines of what a program printed, without empty ones.
 func Tail(output string, lines int) string {
-	all := strings.Split(strings.TrimRight(output, " \t\r\n"), "\n")
+	all := slices.DeleteFunc(strings.Split(output, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

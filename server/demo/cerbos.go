@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -69,7 +70,10 @@ func (p *programs) layPolicies(ctx context.Context) error {
 		compile.SysProcAttr = &syscall.SysProcAttr{Credential: p.data.account.Credential}
 	}
 	if out, err := compile.CombinedOutput(); err != nil {
-		return fmt.Errorf("the policies in %s do not compile (%w):\n%s", p.data.path, err, cerbos.Tail(string(out), 20))
+		if _, exited := errors.AsType[*exec.ExitError](err); !exited {
+			return fmt.Errorf("running Cerbos: %w", err)
+		}
+		return fmt.Errorf("the policies in %s do not compile:\n%s", p.data.path, cerbos.Tail(string(out), 20))
 	}
 	if err := os.RemoveAll(p.policyFolder()); err != nil {
 		return err
