@@ -120,6 +120,25 @@ func (d *Decider) Loaded() (time.Time, bool) {
 	return *since, true
 }
 
+// Await returns once Cerbos answers, as after its start anew: nobody has to wait
+// for the next attempt to reach it then.
+func (d *Decider) Await(ctx context.Context) error {
+	for {
+		err := d.link.beat(ctx, d.client)
+		if err == nil {
+			return nil
+		}
+		if cc := d.link.conn.Load(); cc != nil {
+			cc.ResetConnectBackoff()
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
 // uncompressed undoes the SDK's gzip, which over a socket is nothing but work.
 func uncompressed(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return invoke(ctx, method, req, reply, cc, append(opts, grpc.UseCompressor("identity"))...)

@@ -125,17 +125,25 @@ func Run(ctx context.Context, o Options, parts Parts) (err error) {
 	stopTenant := serve(sampleListener, tenant.Handler(), fail)
 	defer stopTenant()
 
-	stopControl, err := listenControl(data, programs.restartCerbos)
+	services := newServices(fail)
+	defer services.stop()
+	api, err := startServices(ctx, c, parts, services, apiListener, tenant)
+	if err != nil {
+		return unlessStopped(ctx, err)
+	}
+	stopControl, err := listenControl(data, func(ctx context.Context) error {
+		if err := programs.restartCerbos(ctx); err != nil {
+			return err
+		}
+		if api, ok := api.(interface{ AwaitDecisions(context.Context) error }); ok {
+			return api.AwaitDecisions(ctx)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	defer stopControl()
-
-	services := newServices(fail)
-	defer services.stop()
-	if err := startServices(ctx, c, parts, services, apiListener, tenant); err != nil {
-		return unlessStopped(ctx, err)
-	}
 	people, err := parts.Fill(ctx, c, tenant)
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -199,21 +207,21 @@ func startPrograms(ctx context.Context, o Options, c *config.Config, programs *p
 	return tenant, programs.data.writeEnv(*c, migrator)
 }
 
-func startServices(ctx context.Context, c config.Config, parts Parts, services *services, l net.Listener, tenant *sample.Tenant) error {
+func startServices(ctx context.Context, c config.Config, parts Parts, services *services, l net.Listener, tenant *sample.Tenant) (api Service, err error) {
 	if err := parts.Setup(ctx, c, tenant); err != nil {
-		return err
+		return nil, err
 	}
-	api, err := parts.API(ctx, c, l)
+	api, err = parts.API(ctx, c, l)
 	if err != nil {
-		return fmt.Errorf("starting the api: %w", err)
+		return nil, fmt.Errorf("starting the api: %w", err)
 	}
 	services.start("api", api)
 	worker, err := parts.Worker(ctx, c)
 	if err != nil {
-		return fmt.Errorf("starting the worker: %w", err)
+		return nil, fmt.Errorf("starting the worker: %w", err)
 	}
 	services.start("worker", worker)
-	return nil
+	return api, nil
 }
 
 const databaseName = "pbmb"

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -53,6 +54,12 @@ func (d *deployment) Write(p []byte) (int, error) {
 // first sync is done.
 func newDeployment(t *testing.T) *deployment {
 	t.Helper()
+	return newDeploymentOver(t)
+}
+
+// newDeploymentOver is one with policies of its own.
+func newDeploymentOver(t *testing.T, layers ...fs.FS) *deployment {
+	t.Helper()
 	d := &deployment{T: t, db: postgrestest.New(t)}
 	log := slog.New(slog.NewTextHandler(d, nil))
 	var err error
@@ -68,7 +75,7 @@ func newDeployment(t *testing.T) *deployment {
 	d.cfg = config.Config{
 		Environment: config.Test, PublicBaseURL: fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port),
 		Deployment: "a deployment", AuthSecret: strings.Repeat("planted-auth-secret", 2), IdentityFolder: t.TempDir(),
-		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t),
+		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t, layers...),
 		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
 		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
 		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, GoogleIssuer: microsoft.URL + sample.GooglePath, AllowDevSignIn: true,
