@@ -20,6 +20,7 @@ import (
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/policies/deployment"
 	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/server/demo/control"
 	deploymentfolder "github.com/pbmb/pbmb/server/folder"
 	"github.com/pbmb/pbmb/sync/sample"
 )
@@ -131,7 +132,7 @@ func Run(ctx context.Context, o Options, parts Parts) (err error) {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	stopControl, err := listenControl(data, func(ctx context.Context) error {
+	stopControl, err := control.Serve(filepath.Join(data.runtime, controlSocket), func(ctx context.Context) error {
 		if err := programs.restartCerbos(ctx); err != nil {
 			return err
 		}
