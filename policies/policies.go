@@ -147,6 +147,31 @@ const (
 	ReadStatus            Action = "read_status"
 )
 
+// Kinds are all kinds of resources.
+func Kinds() []Kind {
+	return []Kind{KindDataset, KindBook, KindThread, KindQueryLog, KindResult, KindAdmin}
+}
+
+// Actions are all that is ever asked about a kind.
+func (k Kind) Actions() []Action {
+	switch k {
+	case KindDataset:
+		return []Action{Describe, Query}
+	case KindBook:
+		return []Action{Read, Curate, Verify, Approve, EditConventions}
+	case KindThread:
+		return []Action{Create, Reply, Upvote, Accept, Archive}
+	case KindQueryLog, KindResult:
+		return []Action{Read}
+	case KindAdmin:
+		return []Action{
+			ManageSettings, ManageSecrets, ManagePeople, ManageServiceAccounts, ManagePII, ManageDatasets,
+			ImportBook, RunSync, ReadAudit, RevokeConnection, ReadSyncEvents, ReadStatus,
+		}
+	}
+	return nil
+}
+
 // A Resource is what an action would be done to. Attr holds JSON values: string,
 // bool, float64, []string or map[string]any.
 type Resource struct {

@@ -12,8 +12,9 @@ import (
 // reason. Libraries that are given an address (pgx, the Cerbos client) dial in
 // their own code, which this test does not look at.
 var ownConnections = map[string]string{
-	"internal/fetch":     "it is the guarded fetcher",
-	"server/cli/account": "the command line calls its own deployment",
+	"internal/fetch":      "it is the guarded fetcher",
+	"server/cli/account":  "the command line calls its own deployment",
+	"server/demo/control": "it reaches the Unix socket of a demo on this machine",
 }
 
 // FETCH-01

@@ -1,6 +1,8 @@
 package doctest_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,5 +32,36 @@ func TestLimitsOfPersonalData(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// ROLES-90: the page lists every rule that the code puts before policies, and those
+// that stand elsewhere in it.
+func TestWhatIsNotASetting(t *testing.T) {
+	row := regexp.MustCompile(`[A-Z]+-\d+`)
+	want := []string{"SVC-13", "RESULT-01", "AUTHZ-14", "PII-61", "PII-62", "PII-63"}
+	for line := range strings.Lines(read(t, "tools/operation/floor.go")) {
+		if _, comment, found := strings.Cut(line, "// "); found {
+			want = append(want, row.FindAllString(comment, -1)...)
+		}
+	}
+	for _, named := range []string{"SVC-16", "NET-02", "MCP-10"} { // the comments are read
+		if !slices.Contains(want, named) {
+			t.Errorf("the code does not name %s", named)
+		}
+	}
+	var listed []string
+	for _, cells := range rows(read(t, "docs/guide/not-a-setting.md")) {
+		listed = append(listed, row.FindAllString(cells[len(cells)-1], -1)...)
+	}
+	for _, r := range want {
+		if !slices.Contains(listed, r) {
+			t.Errorf("the page does not list the rule of %s", r)
+		}
+	}
+	for _, r := range listed {
+		if !slices.Contains(want, r) {
+			t.Errorf("the page lists %s, which the code does not name", r)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -13,11 +14,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pbmb/pbmb/policies"
+	"github.com/pbmb/pbmb/policies/deployment"
 )
 
 // Scope is asked in every question: policies of the deployment have it, and
 // Cerbos falls back to the shipped ones at its root.
-const Scope = "deployment"
+const Scope = deployment.Scope
 
 const (
 	// maxRequest is what Cerbos takes. Past it the client refuses by itself.
@@ -39,6 +41,7 @@ type Decider struct {
 	client *cerbos.GRPCClient
 	memory *memory
 	link   *link
+	socket string // its path, where Cerbos is reached by one
 }
 
 var _ policies.Decider = (*Decider)(nil)
@@ -92,8 +95,48 @@ func New(target string, opts ...Option) (*Decider, error) {
 	// Questions are made here from typed values; validating them once more on
 	// this side costs as much as the answer.
 	d := &Decider{client: client.With(cerbos.AllowPartialRequests()), memory: m, link: l}
+	d.socket, _ = strings.CutPrefix(target, "unix:")
+	if d.socket == target {
+		d.socket = ""
+	}
 	l.start(d.client)
 	return d, nil
+}
+
+// Loaded returns when the Cerbos that answers now had read its policies, at the
+// latest, and false while none answers. A socket is as old as the process that
+// made it; of a Cerbos elsewhere it is known only since when this process has had
+// its connection, which a change before that cannot be told from.
+func (d *Decider) Loaded() (time.Time, bool) {
+	since := d.link.since.Load()
+	if !d.link.up() || since == nil {
+		return time.Time{}, false
+	}
+	if d.socket != "" {
+		if info, err := os.Stat(d.socket); err == nil && info.ModTime().Before(*since) {
+			return info.ModTime(), true
+		}
+	}
+	return *since, true
+}
+
+// Await returns once Cerbos answers, as after its start anew: nobody has to wait
+// for the next attempt to reach it then.
+func (d *Decider) Await(ctx context.Context) error {
+	for {
+		err := d.link.beat(ctx, d.client)
+		if err == nil {
+			return nil
+		}
+		if cc := d.link.conn.Load(); cc != nil {
+			cc.ResetConnectBackoff()
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // uncompressed undoes the SDK's gzip, which over a socket is nothing but work.

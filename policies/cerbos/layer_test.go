@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/pbmb/pbmb/policies/cerbos"
+	"github.com/pbmb/pbmb/policies/deployment"
 )
 
 func policy(scope, permissions string) *fstest.MapFile {
@@ -31,16 +32,17 @@ func TestLayersAgree(t *testing.T) {
 	}{
 		"nothing":           {fstest.MapFS{}, nil},
 		"they agree":        {fstest.MapFS{"a.yaml": policy("deployment", over), "deep/b.yml": policy("deployment", over)}, nil},
-		"they disagree":     {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": policy("deployment", consent)}, []string{"a.yaml", "b.yaml"}},
-		"one says nothing":  {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": policy("deployment", "")}, []string{"a.yaml", "b.yaml"}},
-		"another scope":     {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": policy("elsewhere", over)}, []string{"b.yaml"}},
+		"they disagree":     {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": policy("deployment", consent)}, []string{"a.yaml:6", "b.yaml:6"}},
+		"one says nothing":  {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": policy("deployment", "")}, []string{"a.yaml:6", "b.yaml"}},
+		"another scope":     {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": policy("elsewhere", over)}, []string{"b.yaml:5"}},
 		"the shipped scope": {fstest.MapFS{"a.yaml": policy("", over)}, []string{"a.yaml"}},
 		"the other spelling": {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": {Data: []byte(
-			"resource_policy:\n  scope: deployment\n  scope_permissions: " + consent + "\n")}}, []string{"a.yaml", "b.yaml"}},
+			"resource_policy:\n  scope: deployment\n  scope_permissions: " + consent + "\n")}}, []string{"a.yaml:6", "b.yaml:3"}},
 		"derived roles have none":    {fstest.MapFS{"a.yaml": policy("deployment", over), "roles.yaml": {Data: []byte("derivedRoles:\n  name: mine\n")}}, nil},
 		"a test is not a policy":     {fstest.MapFS{"a.yaml": policy("deployment", over), "a_test.yaml": policy("elsewhere", consent)}, nil},
 		"a text is not a policy":     {fstest.MapFS{"README.md": {Data: []byte("# {")}}, nil},
-		"something that is not YAML": {fstest.MapFS{"a.yaml": {Data: []byte("a: [")}}, []string{"a.yaml"}},
+		"something that is not YAML": {fstest.MapFS{"a.yaml": {Data: []byte("a: [")}}, []string{"a.yaml:1"}},
+		"two documents in one":       {fstest.MapFS{"a.yaml": policy("deployment", over), "b.yaml": {Data: []byte("derivedRoles: {}\n---\nresourcePolicy: {}\n")}}, []string{"b.yaml:2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "policies")
@@ -49,18 +51,18 @@ func TestLayersAgree(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := os.Stat(filepath.Join(dir, "0", "shipped.yaml")); err != nil {
+				if _, err := os.Stat(filepath.Join(dir, "shipped", "shipped.yaml")); err != nil {
 					t.Error(err)
 				}
 				for file := range c.layer {
-					_, err := os.Stat(filepath.Join(dir, "1", file))
+					_, err := os.Stat(filepath.Join(dir, "access", "policies", file))
 					if want := file != "a_test.yaml" && file != "README.md"; (err == nil) != want {
 						t.Errorf("%s is there: %t, want %t", file, err == nil, want)
 					}
 				}
 				return
 			}
-			var e *cerbos.LayerError
+			var e *deployment.Error
 			if !errors.As(err, &e) || !slices.Equal(e.Files, c.files) {
 				t.Errorf("the error is %v, want it to name %v", err, c.files)
 			}

@@ -27,6 +27,7 @@ type link struct {
 	memory *memory
 	log    *slog.Logger
 	conn   atomic.Pointer[grpc.ClientConn]
+	since  atomic.Pointer[time.Time] // when the last connection began
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -101,7 +102,11 @@ func (l *link) stop() error {
 // or ends, before and after any answer came over it.
 func (l *link) HandleConn(_ context.Context, s stats.ConnStats) {
 	switch s.(type) {
-	case *stats.ConnBegin, *stats.ConnEnd:
+	case *stats.ConnBegin:
+		now := time.Now()
+		l.since.Store(&now)
+		l.memory.forget()
+	case *stats.ConnEnd:
 		l.memory.forget()
 	}
 }

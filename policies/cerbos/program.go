@@ -13,6 +13,10 @@ import (
 // without policies from the scope above it. It sends nothing anywhere and keeps
 // no audit of its own: each entry would hold every id that a caller reaches.
 func Config(socket, policyDir string) []byte {
+	return configuration("unix:"+socket, "unix:"+socket+".http", policyDir)
+}
+
+func configuration(grpc, http, policyDir string) []byte {
 	return fmt.Appendf(nil, `server:
   grpcListenAddr: %s
   httpListenAddr: %s
@@ -29,7 +33,7 @@ audit:
   enabled: false
 telemetry:
   disabled: true
-`, strconv.Quote("unix:"+socket), strconv.Quote("unix:"+socket+".http"), strconv.Quote(policyDir))
+`, strconv.Quote(grpc), strconv.Quote(http), strconv.Quote(policyDir))
 }
 
 // Command runs program as a Cerbos process with the configuration in configFile.
@@ -38,5 +42,13 @@ telemetry:
 func Command(ctx context.Context, program, configFile string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, "server", "--config="+configFile, "--log-level=WARN")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "CERBOS_NO_TELEMETRY=1")
+	return cmd
+}
+
+// Compile returns a command that compiles the policies below a folder and does not
+// run their tests. Where they do not compile, what it prints says why.
+func Compile(ctx context.Context, program, policyDir string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, "compile", "--color=never", "--skip-tests", policyDir)
+	cmd.Env = append(os.Environ(), "CERBOS_NO_TELEMETRY=1")
 	return cmd
 }

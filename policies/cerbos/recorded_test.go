@@ -3,10 +3,12 @@ package cerbos_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -149,6 +151,58 @@ func TestRequests(t *testing.T) {
 		if len(plan.Resource.Attr) != 0 {
 			t.Errorf("a plan is asked with the attributes %v", plan.Resource.Attr)
 		}
+	}
+}
+
+// ROLES-64 ROLES-65 ROLES-66 ROLES-67 ROLES-68 ROLES-69 ROLES-75: every action of
+// every kind is asked with the attributes of the kind and no others, at the one
+// scope, in checks and plans alike.
+func TestRequestsOfEveryKind(t *testing.T) {
+	r := newRecorder(t)
+	d := newDecider(t, r.target)
+	dataset := (&knowledge.Dataset{ID: "d1", Custom: map[string]any{"department": "Sales"}}).Resource()
+	for _, c := range []struct {
+		resource   policies.Resource
+		attributes string
+		actions    string
+	}{
+		{dataset, "app_ids app_names custom endorsement has_row_level_security sensitivity_label workspace_id workspace_name", "describe query"},
+		{policies.Book, "", "read curate verify approve edit_conventions"},
+		{policies.Resource{Kind: policies.KindThread, ID: "t", Attr: map[string]any{"author_id": "person:p", "kind": "question", "status": "open"}}, "author_id kind status", "create reply upvote accept archive"},
+		{policies.Resource{Kind: policies.KindQueryLog, ID: "q", Attr: map[string]any{"principal_id": "person:p"}}, "principal_id", "read"},
+		{policies.Resource{Kind: policies.KindResult, ID: "r", Attr: map[string]any{"owner_id": "person:p"}}, "owner_id", "read"},
+		{policies.Admin, "", "manage_settings manage_secrets manage_people manage_service_accounts manage_pii manage_datasets import_book run_sync read_audit revoke_connection read_sync_events read_status"},
+	} {
+		kind := c.resource.Kind
+		var actions []string
+		for _, a := range kind.Actions() {
+			actions = append(actions, string(a))
+			if _, err := d.Allowed(t.Context(), viewer, a, c.resource); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Plan(t.Context(), viewer, a, kind); err != nil {
+				t.Fatal(err)
+			}
+			check, plan := r.checks[len(r.checks)-1], r.plans[len(r.plans)-1]
+			asked := check.Resources[0]
+			if got := strings.Join(slices.Sorted(maps.Keys(asked.Resource.Attr)), " "); got != c.attributes {
+				t.Errorf("%s has the attributes %q, want %q", kind, got, c.attributes)
+			}
+			if asked.Resource.Kind != string(kind) || plan.Resource.Kind != string(kind) || !slices.Equal(asked.Actions, []string{string(a)}) || !slices.Equal(plan.Actions, []string{string(a)}) {
+				t.Errorf("for %s on %s it asks %v on %s and plans %v on %s", a, kind, asked.Actions, asked.Resource.Kind, plan.Actions, plan.Resource.Kind)
+			}
+			for _, scope := range []string{check.Principal.Scope, asked.Resource.Scope, plan.Principal.Scope, plan.Resource.Scope} {
+				if scope != "deployment" {
+					t.Errorf("%s on %s is asked at the scope %q", a, kind, scope)
+				}
+			}
+		}
+		if got := strings.Join(actions, " "); got != c.actions {
+			t.Errorf("the actions on %s are %q, want %q", kind, got, c.actions)
+		}
+	}
+	if got := len(policies.Kinds()); got != 6 {
+		t.Errorf("there are %d kinds", got)
 	}
 }
 

@@ -51,7 +51,7 @@ func newRoot(in io.Reader, out, errOut io.Writer) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &command.UsageError{Err: err} })
 	forPeople := &people.CLI{In: in, Out: out, ErrOut: errOut, Getenv: os.Getenv, Agent: "pbmb/" + wire.Version}
-	root.AddCommand(newDemo(out, errOut), newServer(errOut), newSample(forPeople), newVersion())
+	root.AddCommand(newDemo(out, errOut), newServer(errOut), newSample(forPeople), newInit(), newCheck(forPeople), newVersion())
 	root.AddCommand(forPeople.Commands()...)
 	return root
 }

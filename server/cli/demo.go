@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pbmb/pbmb/internal/fetch"
+	"github.com/pbmb/pbmb/server/cli/command"
 	"github.com/pbmb/pbmb/server/demo"
 	"github.com/pbmb/pbmb/server/wire"
 )
@@ -38,5 +41,33 @@ and what it keeps is in one folder.`,
 	flags.StringArrayVar(&o.Models, "model", nil, "a .bim file or TMDL folder to add; repeatable")
 	flags.StringVar(&o.ReadyFile, "ready-file", "", "file to write, as JSON, once everything is ready")
 	flags.BoolVar(&verbose, "verbose", false, "log every request")
+	c.AddCommand(newDemoRestart())
+	return c
+}
+
+func newDemoRestart() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use: "restart cerbos", Short: "Have the Cerbos of a running demo read its policies anew",
+		Long: `Restarts the Cerbos of the demo that runs on the data folder, which reads the
+policies in access/policies there when it starts. Where they do not compile, it
+goes on with those that it has. A deployment does this by
+docker compose restart cerbos.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "cerbos" {
+				return &command.UsageError{Err: errors.New("say what to restart: pbmb demo restart cerbos")}
+			}
+			return nil
+		},
+		ValidArgs: []string{"cerbos"},
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := demo.RestartCerbos(c.Context(), data); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.OutOrStdout(), "Cerbos was restarted and has read its policies.")
+			return nil
+		},
+	}
+	c.Flags().StringVar(&data, "data", demo.DefaultData(os.Getenv), "data folder of the demo")
 	return c
 }

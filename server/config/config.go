@@ -39,7 +39,8 @@ type Config struct {
 	DatabaseAPI      string // DATABASE_URL_API
 	DatabaseWorker   string // DATABASE_URL_WORKER
 
-	CerbosAddress string // CERBOS_ADDRESS: host:port or unix:/path
+	CerbosAddress  string // CERBOS_ADDRESS: host:port or unix:/path
+	PoliciesFolder string // POLICIES_DIR: the deployment's own policies, as Cerbos is given them; only read
 
 	IdentityFolder string // IDENTITY_DIR: where the process keeps its age identity
 	APIIdentity    string // API_AGE_IDENTITY: instead of the file
@@ -89,6 +90,7 @@ func Read(getenv func(string) string) Config {
 		DatabaseAPI:         getenv("DATABASE_URL_API"),
 		DatabaseWorker:      getenv("DATABASE_URL_WORKER"),
 		CerbosAddress:       getenv("CERBOS_ADDRESS"),
+		PoliciesFolder:      getenv("POLICIES_DIR"),
 		IdentityFolder:      or("IDENTITY_DIR", "/var/lib/pbmb/identity"),
 		APIIdentity:         getenv("API_AGE_IDENTITY"),
 		WorkerIdentity:      getenv("WORKER_AGE_IDENTITY"),
@@ -184,6 +186,28 @@ func (c Config) CheckWorker() error {
 		p.add("SCANNER_CLIENT_ID", "must be the client id of the scanner's app registration", "00000000-0000-0000-0000-000000000000")
 	}
 	return errors.Join(p.found...)
+}
+
+// Check returns everything that keeps a deployment from starting: its migration,
+// its api or its worker.
+func (c Config) Check() error {
+	p := &problems{}
+	p.database("DATABASE_URL_MIGRATOR", c.DatabaseMigrator, "migrator")
+	said := map[string]bool{}
+	var out []error
+	for _, err := range []error{errors.Join(p.found...), c.CheckAPI(), c.CheckWorker()} {
+		joined, _ := err.(interface{ Unwrap() []error })
+		if joined == nil {
+			continue
+		}
+		for _, err := range joined.Unwrap() {
+			if !said[err.Error()] {
+				said[err.Error()] = true
+				out = append(out, err)
+			}
+		}
+	}
+	return errors.Join(out...)
 }
 
 func (c Config) common() *problems {

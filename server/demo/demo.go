@@ -18,7 +18,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pbmb/pbmb/internal/postgres"
+	"github.com/pbmb/pbmb/policies/deployment"
 	"github.com/pbmb/pbmb/server/config"
+	"github.com/pbmb/pbmb/server/demo/control"
+	deploymentfolder "github.com/pbmb/pbmb/server/folder"
 	"github.com/pbmb/pbmb/sync/sample"
 )
 
@@ -96,6 +99,9 @@ func Run(ctx context.Context, o Options, parts Parts) (err error) {
 	}
 	defer data.close()
 
+	if _, err := deploymentfolder.InitAccess(data.path); err != nil {
+		return err
+	}
 	c, err := configure(o, data, apiListener, sampleListener)
 	if err != nil {
 		return err
@@ -122,9 +128,23 @@ func Run(ctx context.Context, o Options, parts Parts) (err error) {
 
 	services := newServices(fail)
 	defer services.stop()
-	if err := startServices(ctx, c, parts, services, apiListener, tenant); err != nil {
+	api, err := startServices(ctx, c, parts, services, apiListener, tenant)
+	if err != nil {
 		return unlessStopped(ctx, err)
 	}
+	stopControl, err := control.Serve(filepath.Join(data.runtime, controlSocket), func(ctx context.Context) error {
+		if err := programs.restartCerbos(ctx); err != nil {
+			return err
+		}
+		if api, ok := api.(interface{ AwaitDecisions(context.Context) error }); ok {
+			return api.AwaitDecisions(ctx)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer stopControl()
 	people, err := parts.Fill(ctx, c, tenant)
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -166,8 +186,8 @@ func startPrograms(ctx context.Context, o Options, c *config.Config, programs *p
 		c.CerbosAddress = address
 		return err
 	})
+	migrator := o.Getenv("DATABASE_URL_MIGRATOR")
 	group.Go(func() error {
-		migrator := o.Getenv("DATABASE_URL_MIGRATOR")
 		if c.DatabaseAPI == "" {
 			database, err := programs.startPostgres(starting)
 			if err != nil {
@@ -182,24 +202,27 @@ func startPrograms(ctx context.Context, o Options, c *config.Config, programs *p
 		}
 		return postgres.Migrate(starting, migrator)
 	})
-	return tenant, group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return tenant, programs.data.writeEnv(*c, migrator)
 }
 
-func startServices(ctx context.Context, c config.Config, parts Parts, services *services, l net.Listener, tenant *sample.Tenant) error {
+func startServices(ctx context.Context, c config.Config, parts Parts, services *services, l net.Listener, tenant *sample.Tenant) (api Service, err error) {
 	if err := parts.Setup(ctx, c, tenant); err != nil {
-		return err
+		return nil, err
 	}
-	api, err := parts.API(ctx, c, l)
+	api, err = parts.API(ctx, c, l)
 	if err != nil {
-		return fmt.Errorf("starting the api: %w", err)
+		return nil, fmt.Errorf("starting the api: %w", err)
 	}
 	services.start("api", api)
 	worker, err := parts.Worker(ctx, c)
 	if err != nil {
-		return fmt.Errorf("starting the worker: %w", err)
+		return nil, fmt.Errorf("starting the worker: %w", err)
 	}
 	services.start("worker", worker)
-	return nil
+	return api, nil
 }
 
 const databaseName = "pbmb"
@@ -216,6 +239,7 @@ func configure(o Options, data *folder, api, sampleTenant net.Listener) (config.
 		DatabaseAPI:     o.Getenv("DATABASE_URL_API"),
 		DatabaseWorker:  o.Getenv("DATABASE_URL_WORKER"),
 		CerbosAddress:   o.Getenv("CERBOS_ADDRESS"),
+		PoliciesFolder:  filepath.Join(data.path, filepath.FromSlash(deployment.PolicyFolder)),
 		TenantID:        sample.TenantID,
 		Authority:       sampleURL(sampleTenant) + sample.LoginPath,
 		GraphURL:        sampleURL(sampleTenant) + sample.GraphPath + "/v1.0",

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/pbmb/pbmb/internal/process"
+	"github.com/pbmb/pbmb/server/config"
+	deploymentfolder "github.com/pbmb/pbmb/server/folder"
 )
 
 // DefaultData is the folder that `pbmb demo` keeps its data in unless it is
@@ -149,6 +151,27 @@ func (f *folder) secret(name string) (string, error) {
 	}
 	value := rand.Text() + rand.Text()
 	return value, os.WriteFile(path, []byte(value), 0o600)
+}
+
+// writeEnv writes what the processes are started with, as a deployment's folder has
+// it, so that pbmb check can look at this one. Nothing reads it to start the demo.
+func (f *folder) writeEnv(c config.Config, migrator string) error {
+	var b strings.Builder
+	b.WriteString("# Written by pbmb demo at each start, for pbmb check.\n")
+	for _, v := range [][2]string{
+		{"PBMB_ENV", string(c.Environment)}, {"PUBLIC_BASE_URL", c.PublicBaseURL}, {"AUTH_SECRET", c.AuthSecret},
+		{"DATABASE_URL_MIGRATOR", migrator}, {"DATABASE_URL_API", c.DatabaseAPI}, {"DATABASE_URL_WORKER", c.DatabaseWorker},
+		{"CERBOS_ADDRESS", c.CerbosAddress}, {"POLICIES_DIR", c.PoliciesFolder}, {"IDENTITY_DIR", c.IdentityFolder},
+		{"POWERBI_TENANT_ID", c.TenantID}, {"POWERBI_AUTHORITY", c.Authority}, {"POWERBI_GRAPH_URL", c.GraphURL}, {"POWERBI_API_URL", c.APIURL},
+		{"POWERBI_CLIENT_ID", c.ClientID}, {"SCANNER_CLIENT_ID", c.ScannerClientID}, {"GOOGLE_ISSUER", c.GoogleIssuer}, {"ALLOW_DEV_SIGN_IN", "1"},
+	} {
+		fmt.Fprintf(&b, "%s='%s'\n", v[0], v[1]) // as they are: no value of ours has a quote
+	}
+	path := filepath.Join(f.path, deploymentfolder.EnvFile)
+	if err := os.WriteFile(path+".new", []byte(b.String()), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 func (f *folder) close() {

@@ -2,26 +2,14 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health/grpc_health_v1"
-
 	"github.com/pbmb/pbmb/internal/postgres/cluster"
-	"github.com/pbmb/pbmb/internal/process"
-	"github.com/pbmb/pbmb/policies/cerbos"
-	defaults "github.com/pbmb/pbmb/policies/default"
 )
 
 // A child is a program that was started and answers.
@@ -40,6 +28,8 @@ type programs struct {
 	data *folder
 	fail context.CancelCauseFunc // ends the demo
 
+	cerbos string // its program, once it was started
+
 	mu       sync.Mutex
 	stopping bool
 	keepers  []*keeper // in the order in which they were started
@@ -51,6 +41,7 @@ type keeper struct {
 	start   func(context.Context) (child, error)
 	cancel  context.CancelFunc
 	stopped chan struct{}
+	again   chan chan error // asks for a restart, and is told how that ended
 }
 
 // A program that ended this often within this time is not worth starting again.
@@ -66,7 +57,7 @@ func (p *programs) keep(ctx context.Context, name string, start func(context.Con
 		return err
 	}
 	life, cancel := context.WithCancel(context.Background())
-	k := &keeper{name: name, start: start, cancel: cancel, stopped: make(chan struct{})}
+	k := &keeper{name: name, start: start, cancel: cancel, stopped: make(chan struct{}), again: make(chan chan error)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopping {
@@ -87,6 +78,18 @@ func (p *programs) watch(ctx context.Context, k *keeper, running child) {
 		case <-ctx.Done():
 			running.Stop()
 			return
+		case done := <-k.again:
+			running.Stop()
+			var err error
+			running, err = k.start(ctx)
+			done <- err
+			if err != nil {
+				if ctx.Err() == nil {
+					p.fail(err)
+				}
+				return
+			}
+			continue
 		case <-running.Done():
 		}
 		if ctx.Err() != nil {
@@ -107,6 +110,25 @@ func (p *programs) watch(ctx context.Context, k *keeper, running child) {
 			return
 		}
 	}
+}
+
+// restart ends one program and starts it again, and returns when it answers.
+func (p *programs) restart(ctx context.Context, name string) error {
+	p.mu.Lock()
+	i := slices.IndexFunc(p.keepers, func(k *keeper) bool { return k.name == name })
+	p.mu.Unlock()
+	if i < 0 {
+		return fmt.Errorf("this demo does not run %s itself", name)
+	}
+	k, done := p.keepers[i], make(chan error, 1)
+	select {
+	case k.again <- done:
+	case <-k.stopped:
+		return fmt.Errorf("%s is stopped", name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return <-done
 }
 
 // stop ends the programs, the last one first, and waits for them.
@@ -151,183 +173,4 @@ func (p *programs) startPostgres(ctx context.Context) (*cluster.Cluster, error) 
 		return c, nil
 	})
 	return database, err
-}
-
-// startCerbos starts Cerbos on the shipped policies and returns its address.
-func (p *programs) startCerbos(ctx context.Context, getenv func(string) string) (string, error) {
-	program, err := findCerbos(getenv)
-	if err != nil {
-		return "", err
-	}
-	if program, err = p.reachable(program); err != nil {
-		return "", err
-	}
-	sockets, err := p.data.sockets("cerbos")
-	if err != nil {
-		return "", err
-	}
-	socket := filepath.Join(sockets, "cerbos.sock")
-	policyFolder := filepath.Join(p.data.path, "policies")
-	if err := cerbos.LayPolicies(policyFolder, defaults.Files); err != nil {
-		return "", err
-	}
-	configFile := filepath.Join(p.data.path, "cerbos.yaml")
-	if err := os.WriteFile(configFile, cerbos.Config(socket, policyFolder), 0o644); err != nil {
-		return "", err
-	}
-	err = p.keep(ctx, "Cerbos", func(ctx context.Context) (child, error) {
-		return p.runCerbos(ctx, program, configFile, socket)
-	})
-	return "unix:" + socket, err
-}
-
-// A server is a child process without more to it.
-type server struct {
-	*process.Process
-}
-
-func (s server) Stop() { s.Process.Stop(5 * time.Second) }
-
-func (p *programs) runCerbos(ctx context.Context, program, configFile, socket string) (child, error) {
-	log, err := os.OpenFile(filepath.Join(p.data.path, "cerbos.log"), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	// A killed process leaves its sockets behind, which the next could not open.
-	for _, name := range []string{socket, socket + ".http"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-	}
-	command := cerbos.Command(ctx, program, configFile)
-	started, err := process.Start(process.Command{
-		Path:       command.Path,
-		Args:       command.Args[1:],
-		Env:        command.Env,
-		Dir:        "/",
-		Credential: p.data.account.Credential,
-		Output:     log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	running := server{started}
-	if err := answers(ctx, "unix:"+socket, running.Done()); err != nil {
-		running.Stop()
-		return nil, fmt.Errorf("Cerbos does not start (%w): see %s", err, log.Name())
-	}
-	return running, nil
-}
-
-// answers waits until Cerbos says that it serves.
-func answers(ctx context.Context, target string, ended <-chan struct{}) error {
-	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	health := grpc_health_v1.NewHealthClient(conn)
-	for {
-		answer, err := health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-		if err == nil && answer.Status == grpc_health_v1.HealthCheckResponse_SERVING {
-			return nil
-		}
-		conn.ResetConnectBackoff()
-		select {
-		case <-ended:
-			return errors.New("it ended")
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// cerbosFolder is where scripts/setup installs the program, in a checkout.
-const cerbosFolder = "scripts/cerbos/node_modules/@cerbos"
-
-// findCerbos looks at PBMB_CERBOS, on PATH, and in the checkout that this
-// program, or the working directory, lies in.
-func findCerbos(getenv func(string) string) (string, error) {
-	if named := getenv("PBMB_CERBOS"); named != "" {
-		path, err := exec.LookPath(named)
-		if err != nil {
-			return "", fmt.Errorf("PBMB_CERBOS is %s, which is not a program", named)
-		}
-		return filepath.Abs(path)
-	}
-	if path, err := exec.LookPath("cerbos"); err == nil {
-		return filepath.Abs(path)
-	}
-	var starts []string
-	if executable, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(executable); err == nil {
-			starts = append(starts, filepath.Dir(real))
-		}
-	}
-	if wd, err := os.Getwd(); err == nil {
-		starts = append(starts, wd)
-	}
-	for _, start := range starts {
-		for folder := start; ; folder = filepath.Dir(folder) {
-			found, err := filepath.Glob(filepath.Join(folder, cerbosFolder, "cerbos-*", "cerbos-*"))
-			if err == nil && len(found) > 0 {
-				return found[0], nil
-			}
-			if folder == filepath.Dir(folder) {
-				break
-			}
-		}
-	}
-	return "", errors.New("the Cerbos program is missing: run scripts/setup, or name it with PBMB_CERBOS")
-}
-
-// reachable is a path of the program that its account can reach. Where that is
-// not the one it was found under, as in a checkout below /root, it is copied.
-func (p *programs) reachable(program string) (string, error) {
-	program, err := filepath.EvalSymlinks(program)
-	if err != nil {
-		return "", err
-	}
-	if p.data.account.Reaches(program) == nil {
-		return program, nil
-	}
-	source, err := os.Open(program)
-	if err != nil {
-		return "", err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return "", err
-	}
-	name := fmt.Sprintf("cerbos-%d-%d", info.Size(), info.ModTime().Unix())
-	copied := filepath.Join(p.data.path, name)
-	if _, err := os.Stat(copied); err == nil {
-		return copied, nil
-	}
-	old, err := os.ReadDir(p.data.path)
-	if err != nil {
-		return "", err
-	}
-	for _, entry := range old {
-		if strings.HasPrefix(entry.Name(), "cerbos-") {
-			os.Remove(filepath.Join(p.data.path, entry.Name())) // only space is lost where it stays
-		}
-	}
-	target, err := os.OpenFile(copied+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
-	if err != nil {
-		return "", err
-	}
-	defer target.Close()
-	if _, err := io.Copy(target, source); err != nil {
-		return "", err
-	}
-	if err := target.Close(); err != nil {
-		return "", err
-	}
-	return copied, os.Rename(copied+".new", copied)
 }

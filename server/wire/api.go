@@ -58,9 +58,13 @@ type APIProcess struct {
 	routes   []string
 	listener net.Listener
 	jobs     *worker.Runner
+	decider  *cerbos.Decider
 	closers  []func()
 	log      *slog.Logger
 }
+
+// AwaitDecisions returns once Cerbos answers this api.
+func (p *APIProcess) AwaitDecisions(ctx context.Context) error { return p.decider.Await(ctx) }
 
 // API builds the api, which will serve on listener. The dev sign-in, where it is
 // open, asks known who an email belongs to; it may be nil. The addresses that
@@ -101,6 +105,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
+	p.decider = decider
 	p.closers = append(p.closers, func() { _ = decider.Close() }) // the process is ending
 	microsoft, err := fetch.NewFixed([]string{cfg.Authority, cfg.GraphURL}, fetch.Options{
 		Environment: string(cfg.Environment), Timeout: 2 * time.Minute, MaxBytes: 32 << 20,
@@ -208,7 +213,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Audit: book,
 		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 		Providers: signingIn,
-		Secrets:   secrets, Status: status{pool, secrets, accounts}, Checks: checks{pool},
+		Secrets:   secrets, Status: status{pool, secrets, accounts, decider, cfg.PoliciesFolder}, Checks: checks{pool},
 		Deployment: cfg.Deployment, Version: Version, Now: now,
 		Grants: grants{people, now}, Connections: connections{accounts},
 	})

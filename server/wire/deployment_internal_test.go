@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -54,7 +55,13 @@ func (d *deployment) Write(p []byte) (int, error) {
 // first sync is done.
 func newDeployment(t *testing.T) *deployment {
 	t.Helper()
-	d := startDeployment(t, true)
+	return newDeploymentOver(t)
+}
+
+// newDeploymentOver is one with policies of its own.
+func newDeploymentOver(t *testing.T, layers ...fs.FS) *deployment {
+	t.Helper()
+	d := startDeployment(t, true, layers...)
 	if _, err := FillSample(t.Context(), d.cfg, d.tenant); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +69,7 @@ func newDeployment(t *testing.T) *deployment {
 }
 
 // startDeployment starts it, with its worker or without.
-func startDeployment(t *testing.T, withWorker bool) *deployment {
+func startDeployment(t *testing.T, withWorker bool, layers ...fs.FS) *deployment {
 	t.Helper()
 	d := &deployment{T: t, db: postgrestest.New(t), asked: map[string]int{}}
 	log := slog.New(slog.NewTextHandler(d, nil))
@@ -79,7 +86,7 @@ func startDeployment(t *testing.T, withWorker bool) *deployment {
 	d.cfg = config.Config{
 		Environment: config.Test, PublicBaseURL: fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port),
 		Deployment: "a deployment", AuthSecret: strings.Repeat("planted-auth-secret", 2), IdentityFolder: t.TempDir(),
-		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t),
+		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t, layers...),
 		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
 		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
 		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, GoogleIssuer: microsoft.URL + sample.GooglePath, AllowDevSignIn: true,

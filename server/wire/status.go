@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/oauth/connection"
+	policyfiles "github.com/pbmb/pbmb/policies/deployment"
 	statustool "github.com/pbmb/pbmb/tools/status"
 )
 
@@ -17,6 +19,14 @@ type status struct {
 	pool     *pgxpool.Pool
 	secrets  *secret.Store
 	accounts *connection.Connections
+	engine   engine
+	policies string // the folder of the deployment's policies; "" where the api is given none
+}
+
+// An engine says when it had loaded the policies that it decides by, and false
+// while it is away.
+type engine interface {
+	Loaded() (time.Time, bool)
 }
 
 func (s status) Syncs(ctx context.Context) (full, incremental *statustool.Sync, err error) {
@@ -47,4 +57,13 @@ func (s status) FailingChecks(ctx context.Context) ([]check.ID, error) {
 
 func (s status) ConnectionsToRemake(ctx context.Context) (int, error) {
 	return s.accounts.ToRemake(ctx)
+}
+
+func (s status) PoliciesPending(context.Context) (bool, error) {
+	loaded, known := s.engine.Loaded()
+	if s.policies == "" || !known {
+		return false, nil
+	}
+	changed, err := policyfiles.Changed(s.policies)
+	return changed.After(loaded), err
 }

@@ -27,6 +27,10 @@ type Store interface {
 	// ConnectionsToRemake counts the people whose Power BI connection Microsoft
 	// takes no longer.
 	ConnectionsToRemake(context.Context) (int, error)
+
+	// PoliciesPending reports whether the deployment's policy files are newer than
+	// the policies that Cerbos decides by. Where nobody can tell they are not.
+	PoliciesPending(context.Context) (bool, error)
 }
 
 // A Sync is a run of the scanner.
@@ -72,9 +76,13 @@ func Get(s Store, deployment, version string, now func() time.Time) *operation.D
 			if err != nil {
 				return Output{}, err
 			}
+			pending, err := s.PoliciesPending(ctx)
+			if err != nil {
+				return Output{}, err
+			}
 			out := Output{
 				Deployment: deployment, Version: version, FullSync: newSync(full), IncrementalSync: newSync(incremental),
-				ConnectionsToRemake: remake, Secrets: []SecretItem{}, FailingChecks: []string{}, Warnings: []string{},
+				ConnectionsToRemake: remake, PoliciesPending: pending, Secrets: []SecretItem{}, FailingChecks: []string{}, Warnings: []string{},
 			}
 			for _, i := range secrets {
 				if !i.ExpiresAt.IsZero() {
@@ -84,7 +92,7 @@ func Get(s Store, deployment, version string, now func() time.Time) *operation.D
 			for _, id := range failing {
 				out.FailingChecks = append(out.FailingChecks, string(id))
 			}
-			out.Warnings = append(out.Warnings, warnings(full, secrets, remake, now())...)
+			out.Warnings = append(out.Warnings, warnings(full, secrets, remake, pending, now())...)
 			return out, nil
 		},
 	}.Def()
@@ -100,6 +108,7 @@ type Output struct {
 	FullSync            SyncItem     `json:"full_sync" doc:"The last sync of everything"`
 	IncrementalSync     SyncItem     `json:"incremental_sync" doc:"The last sync of what changed"`
 	ConnectionsToRemake int          `json:"connections_to_remake" doc:"People whose Power BI connection has to be made again"`
+	PoliciesPending     bool         `json:"policies_pending" doc:"Whether policy files are newer than what Cerbos has loaded, so that it has to be restarted"`
 	Secrets             []SecretItem `json:"secrets" doc:"The secrets whose end is known"`
 	FailingChecks       []string     `json:"failing_checks" doc:"The checks that failed, by name; the list of checks says why"`
 	Warnings            []string     `json:"warnings" doc:"What needs attention, the worst first"`
@@ -131,7 +140,7 @@ type SecretItem struct {
 }
 
 // warnings are what needs attention, the worst first.
-func warnings(full *Sync, secrets []secret.Info, remake int, now time.Time) []string {
+func warnings(full *Sync, secrets []secret.Info, remake int, pending bool, now time.Time) []string {
 	var over, soon, later []string
 	for _, i := range secrets {
 		if i.Check == secret.Unreadable {
@@ -149,6 +158,9 @@ func warnings(full *Sync, secrets []secret.Info, remake int, now time.Time) []st
 	}
 	if full != nil && full.State == "failed" {
 		soon = append(soon, "The last full sync failed: the worker's log says why.")
+	}
+	if pending {
+		soon = append(soon, "The policies on disk are newer than those that Cerbos decides by: restart Cerbos.")
 	}
 	switch {
 	case remake == 1:

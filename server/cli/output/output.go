@@ -83,7 +83,7 @@ func (s Screen) Show(raw json.RawMessage, t reflect.Type, f Format) error {
 		return err
 	}
 	for _, n := range notes {
-		fmt.Fprintln(s.Notes, s.style(quiet, line(n)))
+		fmt.Fprintln(s.Notes, s.Style(Quiet, line(n)))
 	}
 	return nil
 }
@@ -112,16 +112,24 @@ func (s Screen) print(text string) error {
 	return err
 }
 
-// The styles, as a terminal takes them.
+// A Style is how text looks on a terminal with colours, as the terminal takes it.
+type Style string
+
 const (
-	bold  = "\x1b[1m"
-	quiet = "\x1b[2m"
+	Plain   Style = ""
+	Bold    Style = "\x1b[1m"
+	Quiet   Style = "\x1b[2m"
+	Good    Style = "\x1b[32m"
+	Warning Style = "\x1b[33m"
+	Bad     Style = "\x1b[31m"
+
 	reset = "\x1b[0m"
 )
 
-func (s Screen) style(style, text string) string {
-	if !s.Color || text == "" {
+// Style returns text in a style, where the screen has colours.
+func (s Screen) Style(style Style, text string) string {
+	if !s.Color || text == "" || style == Plain {
 		return text
 	}
-	return style + text + reset
+	return string(style) + text + reset
 }

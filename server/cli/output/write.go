@@ -82,7 +82,7 @@ func (s Screen) table(b *bytes.Buffer, a *answer) {
 	}
 	for _, f := range a.fields {
 		if inner, ok := f.value.(*rows); ok {
-			fmt.Fprintf(b, "\n%s\n", s.style(bold, strings.ToUpper(f.name)))
+			fmt.Fprintf(b, "\n%s\n", s.Style(Bold, strings.ToUpper(f.name)))
 			s.grid(b, inner)
 			continue
 		}
@@ -98,7 +98,7 @@ func (s Screen) table(b *bytes.Buffer, a *answer) {
 		if said[0] != '\n' {
 			name = runewidth.FillRight(name, widest) + gap
 		}
-		fmt.Fprintf(b, "%s%s\n", s.style(quiet, name), said)
+		fmt.Fprintf(b, "%s%s\n", s.Style(Quiet, name), said)
 	}
 }
 
@@ -161,7 +161,7 @@ func (s Screen) grid(b *bytes.Buffer, r *rows) {
 				out.WriteString(gap)
 			}
 			if n == 0 {
-				cell = s.style(bold, cell)
+				cell = s.Style(Bold, cell)
 			}
 			out.WriteString(cell)
 		}

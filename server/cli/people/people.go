@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -125,7 +126,7 @@ func (p *CLI) Show(c *cobra.Command, d *operation.Def, raw json.RawMessage) erro
 	if err != nil {
 		return err
 	}
-	return p.screen(c).Show(raw, d.Out, f)
+	return p.Screen(c).Show(raw, d.Out, f)
 }
 
 // CheckOutput says before anything happens that a form of output is not known.
@@ -158,7 +159,8 @@ func (p *CLI) account(c *cobra.Command) (*account.Account, error) {
 	return account.Choose(given, p.Getenv, file, p.Agent)
 }
 
-func (p *CLI) screen(c *cobra.Command) output.Screen {
+// Screen is where a command shows what it has to say.
+func (p *CLI) Screen(c *cobra.Command) output.Screen {
 	s := output.Screen{Out: p.Out, Notes: p.ErrOut}
 	file, isFile := p.Out.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) {
@@ -172,6 +174,30 @@ func (p *CLI) screen(c *cobra.Command) output.Screen {
 		s.Pager = func(text string) error { return page(c.Context(), pager, text, p.Out, p.ErrOut) }
 	}
 	return s
+}
+
+// PoliciesPending asks the deployment at an address, as whoever is signed in there,
+// whether its Cerbos runs with older policies than those on its disk.
+func (p *CLI) PoliciesPending(ctx context.Context, url string) (bool, error) {
+	file, err := account.DefaultFile(p.Getenv)
+	if err != nil {
+		return false, err
+	}
+	a, err := account.Choose(url, p.Getenv, file, p.Agent)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	raw, err := a.Call(ctx, "GET", "/api/v1/admin/status", nil, nil)
+	if err != nil {
+		return false, err
+	}
+	var status struct {
+		Pending bool `json:"policies_pending"`
+	}
+	err = json.Unmarshal(raw, &status)
+	return status.Pending, err
 }
 
 // page shows text in the person's pager, which is a command line for the shell.

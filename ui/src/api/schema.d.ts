@@ -1861,6 +1861,8 @@ export interface components {
             full_sync: components["schemas"]["StatusSyncItem"];
             /** @description The last sync of what changed */
             incremental_sync: components["schemas"]["StatusSyncItem"];
+            /** @description Whether policy files are newer than what Cerbos has loaded, so that it has to be restarted */
+            policies_pending: boolean;
             /** @description The secrets whose end is known */
             secrets: components["schemas"]["StatusSecretItem"][];
             /** @description Version of the program */
