@@ -34,6 +34,10 @@ type Coverage struct {
 	any       bool
 	relations bool // they are known
 
+	// What nobody has read yet: which tables are calculation groups, what their
+	// items do, and the model's functions.
+	groupsUnread, itemsUnread, functionsUnread bool
+
 	mu       sync.Mutex // guards what is worked out when it is first asked for
 	derived  map[columnKey]verdict
 	measures map[string]verdict
@@ -83,10 +87,13 @@ func Cover(rules []Rule, m *knowledge.Model) *Coverage {
 		decisions: make(map[string]bool, len(rules)),
 		ruled:     map[string]bool{},
 		relations: m.RelationshipsKnown,
-		derived:   map[columnKey]verdict{},
-		measures:  map[string]verdict{},
-		inner:     map[string][]finding{},
-		results:   map[string]*dax.Result{},
+
+		groupsUnread: m.GroupsUnread, itemsUnread: m.ItemsUnread, functionsUnread: m.FunctionsUnread,
+
+		derived:  map[columnKey]verdict{},
+		measures: map[string]verdict{},
+		inner:    map[string][]finding{},
+		results:  map[string]*dax.Result{},
 	}
 	columnRules, measureRules := map[string]bool{}, false // tables with a column rule
 	for _, r := range rules {

@@ -18,9 +18,9 @@ type check struct {
 	dax      string
 }
 
-// analyse refuses a query that could read personal data. Where the check depends
-// on relationships that nobody has read yet, they are read at once, under the
-// asker's own token.
+// analyse refuses a query that could read personal data. What of the model the
+// check depends on and nobody has read yet is read at once, under the asker's own
+// token first.
 func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model) (check, error) {
 	if q.Principal.Kind == policies.Person && q.Principal.Has(policies.RolePIIReader) {
 		return check{}, nil
@@ -33,11 +33,11 @@ func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model)
 	if !coverage.Any() {
 		return check{}, nil // PII-94
 	}
-	if !coverage.RelationshipsKnown() {
+	if model.Unread() {
 		if q.Principal.Kind != policies.Person {
 			return check{}, ErrServiceAccount // there is nobody's token to read them under
 		}
-		err := r.Relationships.ReadRelationships(ctx, q.Principal.ID, q.Dataset.ID)
+		err := r.Reader.ReadModel(ctx, q.Principal.ID, q.Dataset.ID)
 		if errors.Is(err, ErrNotConnected) || errors.Is(err, ErrNeedsReconnect) {
 			return check{}, err // the query could not run either
 		}

@@ -200,7 +200,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Columns:  book,
 		Measures: book,
 		Queries: &query.Runner{
-			Models: book, Relationships: relationships{reader}, Tokens: tokens{accounts}, PowerBI: powerBI{clients.powerBI}, Log: book,
+			Models: book, Reader: models{reader}, Tokens: tokens{accounts}, PowerBI: powerBI{clients.powerBI}, Log: book,
 			Settings: settings, Now: now,
 		},
 		PII:   book,
