@@ -245,7 +245,8 @@ select
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and {measures m t}) as measures,
   (select count(*) from powerbi_measure m join powerbi_table t on t.id = m.table_id
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and not {measures m t}) as hidden_measures,
-  coalesce((select jsonb_agg(jsonb_build_object('part', r.part, 'at', r.read_at, 'reason', case when ` + current + ` then r.reason else '' end, 'state',
+  coalesce((select jsonb_agg(jsonb_build_object('part', r.part, 'at', case when ` + current + ` or r.state = 'read' then r.read_at end,
+      'reason', case when ` + current + ` then r.reason else '' end, 'state',
       case when ` + current + ` then r.state when r.state = 'read' then 'outdated' else 'not_read' end))
     from model_read r where r.dataset_id = d.id), '[]') as parts
 from powerbi_dataset d

@@ -19,7 +19,9 @@ import (
 	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/knowledge/store/relationship"
+	"github.com/pbmb/pbmb/knowledge/visibility"
 	"github.com/pbmb/pbmb/policies"
+	"github.com/pbmb/pbmb/policies/cerbos/cerbostest"
 	"github.com/pbmb/pbmb/sync/entra"
 	"github.com/pbmb/pbmb/sync/model"
 	"github.com/pbmb/pbmb/sync/powerbi"
@@ -134,6 +136,28 @@ func (g *guarded) run(name, dataset, dax string) string {
 	return ""
 }
 
+// parts is what a dataset says of its parts, as get_dataset shows it.
+func (g *guarded) parts(dataset string) string {
+	g.t.Helper()
+	person := &policies.Principal{Kind: policies.Person, ID: "p", Roles: []string{policies.RoleViewer}, DatasetIDs: []string{g.tenant.DatasetID(dataset)}}
+	view, err := visibility.New(&cerbostest.Fake{}, slog.New(slog.DiscardHandler)).For(g.t.Context(), person)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	counts, err := g.book.CountDataset(g.t.Context(), view, g.tenant.DatasetID(dataset))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var list []string
+	for _, p := range counts.Parts {
+		list = append(list, string(p.Part)+" "+string(p.State))
+		if p.At.IsZero() != (p.State == knowledge.PartNotRead) || (p.Reason != "") != (p.State == knowledge.PartRefused || p.State == knowledge.PartFailed) {
+			g.t.Errorf("%+v", p)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // PII-102, PII-126, PII-129, JOBS-24: items and functions of the sample tenant's
 // Finance. While nobody who may edit the model is connected, items are not
 // checked and functions are not known; once somebody is, both are judged by their
@@ -154,12 +178,8 @@ func TestCalculationItemsAndFunctionsAreChecked(t *testing.T) {
 			t.Errorf("before: %s refused because %q, want %q", dax, got, want)
 		}
 	}
-	parts := func() string {
-		var list []string
-		g.db.QueryRow("select array_agg(part || ' ' || state order by part) from model_read where dataset_id = $1", []any{finance}, &list)
-		return strings.Join(list, ", ")
-	}
-	if got := parts(); got != "calculation_groups read, calculation_items refused, functions refused, relationships read" {
+	parts := func() string { return g.parts("Finance") }
+	if got := parts(); got != "relationships read, calculation_groups read, calculation_items refused, functions refused" {
 		t.Errorf("got %s", got)
 	}
 
@@ -196,6 +216,9 @@ func TestAnotherSchemaIsReadAnew(t *testing.T) {
 		}
 		counts = append(counts, reads()-before)
 	}
+	if got := g.parts("Sales"); strings.Count(got, "not_read") != 4 {
+		t.Errorf("at first %s", got)
+	}
 	step("") // four parts by three queries and a refused one, and the query itself
 	step("")
 	g.db.Exec("update powerbi_dataset set schema_hash = '\\x01' where name = 'Sales'")
@@ -206,9 +229,15 @@ func TestAnotherSchemaIsReadAnew(t *testing.T) {
 	}
 	// Nobody answers now: what is known is of an older schema, and is not enough.
 	g.db.Exec("update powerbi_dataset set schema_hash = '\\x02' where name = 'Sales'")
+	if got := g.parts("Sales"); strings.Count(got, "outdated") != 3 {
+		t.Errorf("after a change %s", got)
+	}
 	source := g.reader.Source
 	g.reader.Source = broken{}
 	step("relationships_not_known")
+	if got := g.parts("Sales"); strings.Count(got, "failed") != 4 {
+		t.Errorf("after a failure %s", got)
+	}
 	g.reader.Source = source
 	step("")
 }
