@@ -15,7 +15,9 @@ type DatasetFilter struct {
 type DatasetCounts struct {
 	Columns, Measures int
 	PIIHidden         int // columns and measures left out as personal data
-	RelationshipsRead bool
+
+	// Parts says of each part that is read under people's tokens what is known.
+	Parts []PartReading
 }
 
 // An ElementFilter narrows a list of columns or measures. Empty fields narrow nothing.

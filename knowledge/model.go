@@ -13,6 +13,17 @@ type Model struct {
 	// RelationshipsKnown is false where nobody has read the relationships yet:
 	// the scanner does not give them.
 	RelationshipsKnown bool
+
+	// What somebody may still be told of, and nobody has read of the schema as it
+	// is: which tables are calculation groups, what their items do, and the
+	// functions. All are false where Power BI refused to tell, and nobody will know.
+	GroupsUnread, ItemsUnread, FunctionsUnread bool
+}
+
+// Unread reports whether anything of the model is worth reading before its
+// queries are judged.
+func (m *Model) Unread() bool {
+	return !m.RelationshipsKnown || m.GroupsUnread || m.ItemsUnread || m.FunctionsUnread
 }
 
 // A Table of a model.
@@ -23,6 +34,7 @@ type Table struct {
 	Expression  string // the DAX of a calculated table; empty for others
 	Columns     []Column
 	Measures    []Measure
+	Group       bool              // a calculation group whose items may not be known
 	Items       []CalculationItem // of a calculation group; empty for others
 	Precedence  int               // of a calculation group: that of the highest is applied first
 }

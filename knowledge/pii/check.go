@@ -51,10 +51,13 @@ func unreadable(err error) *Refusal {
 // refusal makes one of what was found.
 func (c *Coverage) refusal(found []finding, res *dax.Resolution) *Refusal {
 	if len(found) == 0 {
-		if c.relations || !c.dependsOnRelationships(res) {
-			return nil
+		switch {
+		case !c.relations && c.dependsOnRelationships(res):
+			return &Refusal{Cause: RelationshipsNotKnown, Findings: []Finding{{Cause: RelationshipsNotKnown}}}
+		case c.groupsUnread && uses(res):
+			return &Refusal{Cause: ItemsNotKnown, Findings: []Finding{{Cause: ItemsNotKnown}}}
 		}
-		return &Refusal{Cause: RelationshipsNotKnown, Findings: []Finding{{Cause: RelationshipsNotKnown}}}
+		return nil
 	}
 	slices.SortStableFunc(found, func(a, b finding) int { return a.pos.Offset - b.pos.Offset })
 	r := &Refusal{Cause: found[0].cause}
@@ -89,9 +92,11 @@ func (c *Coverage) dependsOnRelationships(res *dax.Resolution) bool {
 	for _, t := range c.tables {
 		marked = marked || t.marked
 	}
-	if !marked {
-		return false
-	}
+	return marked && uses(res)
+}
+
+// uses tells whether a query uses anything of the model.
+func uses(res *dax.Resolution) bool {
 	if len(res.Mentioned) > 0 {
 		return true
 	}
@@ -250,7 +255,10 @@ func (k *checker) table(use dax.TableUse) {
 
 // group judges the use of a calculation group: filtering it runs its items.
 func (k *checker) group(t *table, element string, n dax.Node) {
-	if len(t.Items) > 0 && len(k.c.itemFindings(t)) > 0 {
+	switch {
+	case t.Group && k.c.itemsUnread:
+		k.add(ItemsNotKnown, element, n)
+	case len(t.Items) > 0 && len(k.c.itemFindings(t)) > 0:
 		k.add(Item, element, n)
 	}
 }
@@ -280,9 +288,7 @@ func (k *checker) judge(tableName, name string, n dax.Node) bool {
 				}
 			}
 		}
-		if len(t.Items) > 0 {
-			k.group(t, tableName+"["+name+"]", n)
-		}
+		k.group(t, tableName+"["+name+"]", n)
 	}
 	cause, covered := k.c.columnCause(tableName, name)
 	if covered {
@@ -408,6 +414,8 @@ func (k *checker) call(n *dax.Call) {
 	if !ok {
 		if strings.HasPrefix(knowledge.Fold(n.Func), "info.") {
 			k.add(Reader, n.Func, n)
+		} else if k.c.functionsUnread {
+			k.add(FunctionsNotKnown, n.Func+"()", n)
 		} else {
 			k.add(NotKnown, n.Func+"()", n)
 		}
@@ -449,9 +457,12 @@ func (c *Coverage) coveredDates() bool {
 	return false
 }
 
+// groupKey is a calculation group among what has DAX of its own.
+func groupKey(t *table) string { return "group " + knowledge.Fold(t.Name) }
+
 // itemFindings checks the DAX of the items of a calculation group.
 func (c *Coverage) itemFindings(t *table) []finding {
-	return c.inside("group "+knowledge.Fold(t.Name), func() []finding {
+	return c.inside(groupKey(t), func() []finding {
 		var found []finding
 		for _, item := range t.Items {
 			x, err := dax.ParseExpr(item.Expression)

@@ -335,6 +335,102 @@ func TestUnknownColumnOfACoveredTable(t *testing.T) {
 	}
 }
 
+// PII-126, PII-114: what may still be read of calculation groups and functions
+// refuses the queries that depend on it, and no others.
+func TestItemsAndFunctionsThatNobodyHasRead(t *testing.T) {
+	tests := map[string]struct {
+		unread func(*knowledge.Model)
+		refuse map[string]pii.Cause
+		pass   []string
+	}{
+		"which tables are groups": {
+			func(m *knowledge.Model) { m.GroupsUnread = true },
+			map[string]pii.Cause{"EVALUATE VALUES ( Product[Category] )": pii.ItemsNotKnown, "EVALUATE { [Total Sales] }": pii.ItemsNotKnown},
+			[]string{"EVALUATE { 1 }"},
+		},
+		"what items do": {
+			func(m *knowledge.Model) { m.ItemsUnread = true },
+			map[string]pii.Cause{
+				"EVALUATE VALUES ( Scale[Factor] )": pii.ItemsNotKnown,
+				"EVALUATE Scale":                    pii.ItemsNotKnown,
+				`EVALUATE { CALCULATE ( [Total Sales], Scale[Factor] = "Thousands" ) }`: pii.ItemsNotKnown,
+				"EVALUATE { [Scaled] }": pii.ValueMeasure,
+			},
+			[]string{"EVALUATE VALUES ( Product[Category] )", "EVALUATE { [Total Sales] }"},
+		},
+		"functions": {
+			func(m *knowledge.Model) { m.Functions, m.FunctionsUnread = nil, true },
+			map[string]pii.Cause{"EVALUATE { Twice ( 1 ) }": pii.FunctionsNotKnown, "EVALUATE { [Doubled] }": pii.ValueMeasure},
+			[]string{"EVALUATE VALUES ( Product[Category] )", "EVALUATE { [Total Sales] }"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := shop()
+			for i := range m.Tables {
+				switch m.Tables[i].Name {
+				case "Scale":
+					m.Tables[i].Group = true
+				case "Sales":
+					m.Tables[i].Measures = append(m.Tables[i].Measures,
+						knowledge.Measure{Name: "Scaled", Expression: `CALCULATE ( [Total Sales], Scale[Factor] = "Thousands" )`},
+						knowledge.Measure{Name: "Doubled", Expression: "Twice ( [Total Sales] )"})
+				}
+			}
+			for query := range tt.refuse { // known, all of them pass
+				if r := pii.Check(query, m, pii.Cover(personal(), m)); r != nil {
+					t.Errorf("%s: %s", query, r.Sentence())
+				}
+			}
+			tt.unread(m)
+			c := pii.Cover(personal(), m)
+			for query, cause := range tt.refuse {
+				r := pii.Check(query, m, c)
+				if r == nil || r.Cause != cause {
+					t.Errorf("%s: got %+v, want %s", query, r, cause)
+				} else if cause != pii.ValueMeasure && (!strings.Contains(r.Sentence(), "try again in a few minutes") || !strings.Contains(r.Sentence(), "pii_reader")) {
+					t.Errorf("%s: %s", query, r.Sentence())
+				}
+			}
+			for _, query := range tt.pass {
+				if r := pii.Check(query, m, c); r != nil {
+					t.Errorf("%s: %s", query, r.Sentence())
+				}
+			}
+		})
+	}
+}
+
+// PII-126: a measure, a calculated column or a function that applies a calculation
+// group does what its items do.
+func TestItemsBehindOtherExpressions(t *testing.T) {
+	m := shop()
+	for i := range m.Tables {
+		if m.Tables[i].Name == "Sales" {
+			m.Tables[i].Measures = append(m.Tables[i].Measures,
+				knowledge.Measure{Name: "By item", Expression: `CALCULATE ( [Total Sales], 'Time Calc'[Calc] = "Who" )`},
+				knowledge.Measure{Name: "By measure", Expression: "[By item] & \"\""},
+				knowledge.Measure{Name: "By function", Expression: "Apply ( [Total Sales] )"},
+				knowledge.Measure{Name: "Scaled", Expression: `CALCULATE ( [Total Sales], Scale[Factor] = "Thousands" )`})
+			m.Tables[i].Columns = append(m.Tables[i].Columns,
+				knowledge.Column{Name: "Held", Expression: `CALCULATE ( [Total Sales], 'Time Calc'[Calc] = "Who" )`})
+		}
+	}
+	m.Functions = append(m.Functions, knowledge.Function{Name: "Apply", Expression: `( x : EXPR ) => CALCULATE ( x, 'Time Calc'[Calc] = "Who" )`})
+	for query, cause := range map[string]pii.Cause{
+		"EVALUATE { [By item] }": pii.ValueMeasure, "EVALUATE { [By measure] }": pii.ValueMeasure, "EVALUATE { [By function] }": pii.ValueMeasure,
+		"EVALUATE VALUES ( Sales[Held] )": pii.Derived, "EVALUATE { [Scaled] }": "",
+	} {
+		var got pii.Cause
+		if r := pii.Check(query, m, pii.Cover(personal(), m)); r != nil {
+			got = r.Cause
+		}
+		if got != cause {
+			t.Errorf("%s: %q, want %q", query, got, cause)
+		}
+	}
+}
+
 // PII-114
 func TestRelationshipsThatNobodyHasRead(t *testing.T) {
 	m := shop()

@@ -40,6 +40,9 @@ type Coverage struct {
 	relations bool // they are known
 
 	joinedTo map[columnKey]columnKey // what a relationship joins a joined column to
+	// What nobody has read yet: which tables are calculation groups, what their
+	// items do, and the model's functions.
+	groupsUnread, itemsUnread, functionsUnread bool
 
 	mu       sync.Mutex // guards what is worked out when it is first asked for
 	derived  map[columnKey]verdict
@@ -95,10 +98,13 @@ func Cover(rules []Rule, m *knowledge.Model) *Coverage {
 		ruled:     map[string]bool{},
 		relations: m.RelationshipsKnown,
 		joinedTo:  map[columnKey]columnKey{},
-		derived:   map[columnKey]verdict{},
-		measures:  map[string]verdict{},
-		inner:     map[string][]finding{},
-		results:   map[string]*dax.Result{},
+
+		groupsUnread: m.GroupsUnread, itemsUnread: m.ItemsUnread, functionsUnread: m.FunctionsUnread,
+
+		derived:  map[columnKey]verdict{},
+		measures: map[string]verdict{},
+		inner:    map[string][]finding{},
+		results:  map[string]*dax.Result{},
 	}
 	columnRules, measureRules := map[string]bool{}, false // tables with a column rule
 	released := map[string]bool{}                         // by Ref.Key

@@ -85,7 +85,7 @@ func (c *Coverage) columnSources(t *table, col *column) (from []dax.Source, more
 			return nil, true
 		}
 		res, err := c.index.ResolveExpr(x, t.Name, true)
-		if err != nil || reads(res) {
+		if err != nil || c.reads(res) {
 			return nil, true
 		}
 		return res.Results[0].From, res.Results[0].Unknown
@@ -120,7 +120,7 @@ func (c *Coverage) measureSources(tableName, name string) (from []dax.Source, mo
 		return nil, true
 	}
 	res, err := c.index.ResolveExpr(x, t.Name, false)
-	if err != nil || reads(res) {
+	if err != nil || c.reads(res) {
 		return nil, true
 	}
 	return res.Results[0].From, res.Results[0].Unknown
@@ -145,7 +145,7 @@ func (c *Coverage) tableResult(t *table) *dax.Result {
 	}
 	c.results[key] = nil
 	if x, err := dax.ParseExpr(t.Expression); err == nil {
-		if res, err := c.index.ResolveExpr(x, "", false); err == nil && !reads(res) {
+		if res, err := c.index.ResolveExpr(x, "", false); err == nil && !c.reads(res) {
 			c.results[key] = &res.Results[0]
 		}
 	}
@@ -198,15 +198,52 @@ func (c *Coverage) sources(from []dax.Source, more bool) verdict {
 	return v
 }
 
-// reads tells whether a resolved text calls a function that reads more than its
-// arguments name.
-func reads(res *dax.Resolution) bool {
+// reads tells whether a resolved text can give more than its own names say: by a
+// function that reads beyond its arguments, or by a calculation group, whose items
+// take the place of what is computed. Functions of the model are looked into.
+func (c *Coverage) reads(res *dax.Resolution) bool {
+	return c.readsIn(res, map[*knowledge.Function]bool{})
+}
+
+func (c *Coverage) readsIn(res *dax.Resolution, seen map[*knowledge.Function]bool) bool {
+	for _, name := range res.Mentioned {
+		if t := c.tables[knowledge.Fold(name)]; t != nil && c.appliesUnsafe(t) {
+			return true
+		}
+	}
 	for _, b := range res.Calls {
 		if b.Builtin != nil && !harmless(b.Builtin.Reads) && b.Builtin.Reads != dax.ReadsDateColumns {
 			return true
 		}
+		if b.Model == nil || seen[b.Model] {
+			continue
+		}
+		seen[b.Model] = true
+		d, err := dax.ParseFunction(b.Model.Name, b.Model.Expression)
+		if err != nil {
+			return true
+		}
+		if inner, err := c.index.ResolveFunction(d); err != nil || c.readsIn(inner, seen) {
+			return true
+		}
 	}
 	return false
+}
+
+// appliesUnsafe tells whether a table is a calculation group whose items reach
+// what may not be read, or may. A group that is being checked counts as one: what
+// is found meanwhile is kept.
+func (c *Coverage) appliesUnsafe(t *table) bool {
+	if t.Group && c.itemsUnread {
+		return true
+	}
+	if len(t.Items) == 0 {
+		return false
+	}
+	if _, checking := c.visiting[groupKey(t)]; checking {
+		return true
+	}
+	return len(c.itemFindings(t)) > 0
 }
 
 // harmless is the closed list of reading behaviours that the check understands.

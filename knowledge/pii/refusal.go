@@ -2,6 +2,7 @@ package pii
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,8 @@ const (
 	NotKnown              Cause = "not_known"               // a name that the mirror does not know
 	Unreadable            Cause = "unreadable"              // DAX that cannot be read with certainty
 	RelationshipsNotKnown Cause = "relationships_not_known" // nobody has read them yet
+	ItemsNotKnown         Cause = "items_not_known"         // nor what calculation groups do
+	FunctionsNotKnown     Cause = "functions_not_known"     // nor the functions of the model
 )
 
 // A Finding is one thing in a query that is refused. Its element is what the query
@@ -96,18 +99,37 @@ func (r *Refusal) Sentence() string {
 		why = append(why, "the names here do not include "+and(unknown)+", which may be personal data")
 		ways = append(ways, "check the spelling or try again after the next sync")
 	}
+	var unread []string
 	for _, f := range r.Findings {
 		switch f.Cause {
 		case Unreadable:
 			why = append(why, "it cannot be read with certainty ("+r.Detail+") and the dataset has personal data")
 			ways = append(ways, "correct it and query columns by name")
 		case RelationshipsNotKnown:
-			why = append(why, "the relationships of the dataset, which has personal data, have not been read yet")
-			ways = append(ways, "try again in a few minutes")
+			unread = append(unread, "relationships")
+		case ItemsNotKnown:
+			unread = append(unread, "calculation groups")
+		case FunctionsNotKnown:
+			unread = append(unread, "functions")
 		}
+	}
+	if unread = unique(unread); len(unread) > 0 {
+		why = append(why, "the "+and(unread)+" of the dataset, which has personal data, have not been read yet")
+		ways = append(ways, "try again in a few minutes")
 	}
 	return fmt.Sprintf("The query was not run because %s; %s, or ask an admin to grant you the role pii_reader.",
 		strings.Join(why, "; "), strings.Join(ways, ", "))
+}
+
+// unique keeps the first of equal words.
+func unique(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // and joins names for a sentence.

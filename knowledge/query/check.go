@@ -21,9 +21,8 @@ type check struct {
 }
 
 // analyse refuses a query that could read personal data, except of those who may
-// read it: of theirs it says what they read. Where the check depends
-// on relationships that nobody has read yet, they are read at once, under the
-// asker's own token.
+// read it: of theirs it says what they read. What of the model the check depends on
+// and nobody has read yet is read at once, under the asker's own token first.
 func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model, values setting.PII) (check, error) {
 	rules, err := r.Models.Rules(ctx)
 	if err != nil {
@@ -36,11 +35,11 @@ func (r *Runner) analyse(ctx context.Context, q Request, model *knowledge.Model,
 	if q.Principal.Kind == policies.Person && q.Principal.Has(policies.RolePIIReader) {
 		return check{read: uses(q.DAX, model, coverage)}, nil
 	}
-	if !coverage.RelationshipsKnown() {
+	if model.Unread() {
 		if q.Principal.Kind != policies.Person {
 			return check{}, ErrServiceAccount // there is nobody's token to read them under
 		}
-		err := r.Relationships.ReadRelationships(ctx, q.Principal.ID, q.Dataset.ID)
+		err := r.Reader.ReadModel(ctx, q.Principal.ID, q.Dataset.ID)
 		if errors.Is(err, ErrNotConnected) || errors.Is(err, ErrNeedsReconnect) {
 			return check{}, err // the query could not run either
 		}

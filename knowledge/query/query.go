@@ -87,7 +87,8 @@ type Rows struct {
 
 // Models gives what the mirror knows.
 type Models interface {
-	// Model returns a dataset's tables, columns, measures and relationships.
+	// Model returns a dataset's tables, columns and measures, with what was read
+	// under people's tokens.
 	Model(ctx context.Context, datasetID string) (*knowledge.Model, error)
 
 	// Rules returns every rule on personal data.
@@ -98,10 +99,13 @@ type Models interface {
 	CanEdit(ctx context.Context, datasetID string, objectIDs []string) (bool, error)
 }
 
-// Relationships reads a model's relationships at once, where they are not known
-// yet and a check depends on them.
-type Relationships interface {
-	ReadRelationships(ctx context.Context, personID, datasetID string) error
+// A ModelReader reads at once what the scanner does not give of a model, where a
+// check depends on it and it is not known yet.
+type ModelReader interface {
+	// ReadModel reads as the person first. Errors wrap ErrNotConnected or
+	// ErrNeedsReconnect where the person's own query could not run either; after any
+	// other the model is as well known as it can be now.
+	ReadModel(ctx context.Context, personID, datasetID string) error
 }
 
 // An Entry is what the log keeps of a query.
@@ -159,13 +163,13 @@ type Result struct {
 
 // A Runner runs queries. All fields are needed.
 type Runner struct {
-	Models        Models
-	Relationships Relationships
-	Tokens        Tokens
-	PowerBI       PowerBI
-	Log           Log
-	Settings      Settings
-	Now           func() time.Time
+	Models   Models
+	Reader   ModelReader
+	Tokens   Tokens
+	PowerBI  PowerBI
+	Log      Log
+	Settings Settings
+	Now      func() time.Time
 }
 
 // Run runs one query and logs it, whatever its outcome.

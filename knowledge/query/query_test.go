@@ -51,8 +51,8 @@ func (w *world) Rules(context.Context) ([]pii.Rule, error) {
 
 func (w *world) CanEdit(context.Context, string, []string) (bool, error) { return w.edits, nil }
 
-func (w *world) ReadRelationships(context.Context, string, string) error {
-	w.steps = append(w.steps, "read relationships")
+func (w *world) ReadModel(context.Context, string, string) error {
+	w.steps = append(w.steps, "read model")
 	w.known = w.readFails == nil
 	return w.readFails
 }
@@ -90,7 +90,7 @@ func (w *world) LogQuery(_ context.Context, _ *policies.Principal, e query.Entry
 
 func run(t *testing.T, w *world, p *policies.Principal, dax string) (*query.Result, error) {
 	t.Helper()
-	r := &query.Runner{Models: w, Relationships: w, Tokens: w, PowerBI: w, Log: w, Settings: w, Now: time.Now}
+	r := &query.Runner{Models: w, Reader: w, Tokens: w, PowerBI: w, Log: w, Settings: w, Now: time.Now}
 	return r.Run(t.Context(), query.Request{Principal: p, Dataset: &knowledge.Dataset{ID: "d", HasRowSecurity: true}, DAX: dax})
 }
 
@@ -150,15 +150,15 @@ func TestOrder(t *testing.T) {
 		// PII-114: read at once, under the asker's token, and judged then.
 		"relationships that are not known yet": {
 			world{rules: marked, columns: []string{"Customer[Region]"}}, viewer(), regions,
-			[]string{"model", "rules", "read relationships", "model", "token", "power bi", "log"}, "done",
+			[]string{"model", "rules", "read model", "model", "token", "power bi", "log"}, "done",
 		},
 		"relationships that cannot be read": {
 			world{rules: marked, readFails: errors.New("refused")}, viewer(), regions,
-			[]string{"model", "rules", "read relationships", "model", "log"}, "pii_refused",
+			[]string{"model", "rules", "read model", "model", "log"}, "pii_refused",
 		},
 		"nobody is connected, so none can be read": {
 			world{rules: marked, readFails: query.ErrNotConnected}, viewer(), regions,
-			[]string{"model", "rules", "read relationships", "log"}, "connection_required",
+			[]string{"model", "rules", "read model", "log"}, "connection_required",
 		},
 		"no connection":           {world{tokenErr: query.ErrNotConnected}, viewer(), regions, []string{"model", "rules", "token", "log"}, "connection_required"},
 		"a connection that ended": {world{tokenErr: query.ErrNeedsReconnect}, viewer(), regions, []string{"model", "rules", "token", "log"}, "reconnect_required"},
@@ -251,7 +251,7 @@ func TestColumnTypes(t *testing.T) {
 			{nil, json.Number("2"), json.Number("1.5"), json.Number("1"), nil, nil, nil},
 		},
 	}}
-	r := &query.Runner{Models: w, Relationships: w, Tokens: w, PowerBI: w, Log: w, Settings: w, Now: time.Now}
+	r := &query.Runner{Models: w, Reader: w, Tokens: w, PowerBI: w, Log: w, Settings: w, Now: time.Now}
 	result, err := r.Run(t.Context(), query.Request{Principal: viewer(), Dataset: &knowledge.Dataset{}, DAX: regions})
 	if err != nil {
 		t.Fatal(err)

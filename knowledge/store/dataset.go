@@ -245,16 +245,19 @@ select
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and {measures m t}) as measures,
   (select count(*) from powerbi_measure m join powerbi_table t on t.id = m.table_id
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and not {measures m t}) as hidden_measures,
-  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read' and r.read_at >= coalesce(d.schema_at, r.read_at)) as relationships_read
+  coalesce((select jsonb_agg(jsonb_build_object('part', r.part, 'at', case when ` + current + ` or r.state = 'read' then r.read_at end,
+      'reason', case when ` + current + ` then r.reason else '' end, 'state',
+      case when ` + current + ` then r.state when r.state = 'read' then 'outdated' else 'not_read' end))
+    from model_read r where r.dataset_id = d.id), '[]') as parts
 from powerbi_dataset d
 where d.id = @dataset and {datasets d}`
 
 type countRow struct {
-	Columns           int  `db:"columns"`
-	HiddenColumns     int  `db:"hidden_columns"`
-	Measures          int  `db:"measures"`
-	HiddenMeasures    int  `db:"hidden_measures"`
-	RelationshipsRead bool `db:"relationships_read"`
+	Columns        int             `db:"columns"`
+	HiddenColumns  int             `db:"hidden_columns"`
+	Measures       int             `db:"measures"`
+	HiddenMeasures int             `db:"hidden_measures"`
+	Parts          json.RawMessage `db:"parts"`
 }
 
 // CountDataset counts what view shows of a dataset and what it leaves out.
@@ -267,7 +270,19 @@ func (s *Store) CountDataset(ctx context.Context, view *visibility.View, id stri
 		return knowledge.DatasetCounts{}, knowledge.ErrNotFound
 	}
 	c := found[0]
-	return knowledge.DatasetCounts{
-		Columns: c.Columns, Measures: c.Measures, PIIHidden: c.HiddenColumns + c.HiddenMeasures, RelationshipsRead: c.RelationshipsRead,
-	}, nil
+	var tried []knowledge.PartReading
+	if err := json.Unmarshal(c.Parts, &tried); err != nil {
+		return knowledge.DatasetCounts{}, fmt.Errorf("reading what is known of a model: %w", err)
+	}
+	counts := knowledge.DatasetCounts{Columns: c.Columns, Measures: c.Measures, PIIHidden: c.HiddenColumns + c.HiddenMeasures}
+	for _, part := range knowledge.ModelParts() {
+		reading := knowledge.PartReading{Part: part, State: knowledge.PartNotRead}
+		for _, t := range tried {
+			if t.Part == part {
+				reading = t
+			}
+		}
+		counts.Parts = append(counts.Parts, reading)
+	}
+	return counts, nil
 }

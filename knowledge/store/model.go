@@ -21,11 +21,17 @@ select d.name,
   coalesce((select jsonb_agg(jsonb_build_object('table', m.table_id, 'name', m.name, 'expression', m.expression))
     from powerbi_measure m where m.dataset_id = d.id and m.removed_at is null), '[]') as measures,
   coalesce((select jsonb_agg(to_jsonb(r)) from model_relationship r where r.dataset_id = d.id), '[]') as relationships,
-  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read' and r.read_at >= coalesce(d.schema_at, r.read_at)) as relationships_known
+  coalesce((select jsonb_agg(to_jsonb(g)) from model_calculation_group g where g.dataset_id = d.id), '[]') as groups,
+  coalesce((select jsonb_agg(to_jsonb(i) order by i.ordinal, i.name) from model_calculation_item i where i.dataset_id = d.id), '[]') as items,
+  coalesce((select jsonb_agg(to_jsonb(f) order by f.name) from model_function f where f.dataset_id = d.id), '[]') as functions,
+  coalesce((select jsonb_object_agg(r.part, r.state) from model_read r where r.dataset_id = d.id and ` + current + `), '{}') as parts
 from powerbi_dataset d where d.id = $1 and d.removed_at is null`
 
-// Model returns a dataset's tables, columns, measures and relationships as the
-// mirror has them, or [knowledge.ErrNotFound].
+// current holds for what was tried of the schema of d as the last scan found it.
+const current = `(r.schema_hash is not distinct from d.schema_hash and r.read_at >= coalesce(d.schema_at, r.read_at))`
+
+// Model returns a dataset's tables, columns and measures as the mirror has them,
+// with what was read of it under people's tokens, or [knowledge.ErrNotFound].
 func (s *Store) Model(ctx context.Context, datasetID string) (*knowledge.Model, error) {
 	var tables []struct {
 		ID               int64
@@ -47,16 +53,24 @@ func (s *Store) Model(ctx context.Context, datasetID string) (*knowledge.Model, 
 		FromOne    bool   `json:"from_one"`
 		ToMany     bool   `json:"to_many"`
 	}
+	var groups, items []struct {
+		Table      string `json:"table_name"`
+		Precedence int
+		Name       string
+		Ordinal    int
+		Expression string
+	}
+	var parts map[knowledge.ModelPart]knowledge.ReadState
 	m := &knowledge.Model{}
-	var raw [4]json.RawMessage
-	err := s.pool.QueryRow(ctx, readModel, datasetID).Scan(&m.Name, &raw[0], &raw[1], &raw[2], &raw[3], &m.RelationshipsKnown)
+	var raw [8]json.RawMessage
+	err := s.pool.QueryRow(ctx, readModel, datasetID).Scan(&m.Name, &raw[0], &raw[1], &raw[2], &raw[3], &raw[4], &raw[5], &raw[6], &raw[7])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, knowledge.ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading a model: %w", postgres.Translate(err))
 	}
-	for i, into := range []any{&tables, &elements, &measures, &relationships} {
+	for i, into := range []any{&tables, &elements, &measures, &relationships, &groups, &items, &m.Functions, &parts} {
 		if err := json.Unmarshal(raw[i], into); err != nil {
 			return nil, fmt.Errorf("reading a model: %w", err)
 		}
@@ -82,6 +96,25 @@ func (s *Store) Model(ctx context.Context, datasetID string) (*knowledge.Model, 
 			Inactive: !r.IsActive, BothFilter: r.BothFilter, BothSecure: r.BothSecure, FromOne: r.FromOne, ToMany: r.ToMany,
 		})
 	}
+	byName := make(map[string]*knowledge.Table, len(m.Tables))
+	for i := range m.Tables {
+		byName[knowledge.Fold(m.Tables[i].Name)] = &m.Tables[i]
+	}
+	for _, g := range groups {
+		if t := byName[knowledge.Fold(g.Table)]; t != nil {
+			t.Group, t.Precedence = true, g.Precedence
+		}
+	}
+	for _, i := range items {
+		if t := byName[knowledge.Fold(i.Table)]; t != nil {
+			t.Items = append(t.Items, knowledge.CalculationItem{Name: i.Name, Expression: i.Expression, Ordinal: i.Ordinal})
+		}
+	}
+	unread := func(p knowledge.ModelPart) bool {
+		return parts[p] != knowledge.PartRead && parts[p] != knowledge.PartRefused
+	}
+	m.RelationshipsKnown = parts[knowledge.Relationships] == knowledge.PartRead
+	m.GroupsUnread, m.ItemsUnread, m.FunctionsUnread = unread(knowledge.CalculationGroups), unread(knowledge.CalculationItems), unread(knowledge.Functions)
 	return m, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
@@ -15,7 +16,11 @@ import (
 	"github.com/pbmb/pbmb/oauth/store"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 func TestWithoutASessionTheBrowserSignsInAndComesBack(t *testing.T) {
 	t.Parallel()

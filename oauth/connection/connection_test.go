@@ -19,6 +19,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/pbmb/pbmb/internal/audit"
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/internal/vault"
@@ -29,7 +30,11 @@ import (
 	"github.com/pbmb/pbmb/policies"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 const (
 	oid1 = "0e100000-0000-4000-8000-000000000001"

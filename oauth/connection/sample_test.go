@@ -15,6 +15,7 @@ import (
 
 	"github.com/pbmb/pbmb/internal/audit"
 	"github.com/pbmb/pbmb/internal/fetch"
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/vault"
 	"github.com/pbmb/pbmb/oauth/connection"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -74,7 +75,7 @@ func newSampleFixture(t *testing.T, cfg sample.Config) *sampleFixture {
 
 	connect := func(session, person string) string {
 		t.Helper()
-		browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		browser := &http.Client{Transport: fetchtest.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		get := func(address string) *url.URL {
 			t.Helper()
 			r, _ := http.NewRequest(http.MethodGet, address, nil)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/consent"
@@ -15,7 +16,11 @@ import (
 	"github.com/pbmb/pbmb/policies"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 // ask sends a signed-in browser to the consent screen and returns its query.
 func ask(t *testing.T, s *oauthtest.Server, b *oauthtest.Browser, client string, changes ...func(url.Values)) string {

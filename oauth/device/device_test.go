@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/device"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
@@ -18,7 +19,11 @@ import (
 	"github.com/pbmb/pbmb/oauth/store"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 // whoami asks the API who a token is for.
 func whoami(s *oauthtest.Server, access string) oauthtest.Answer {

@@ -6,12 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/metadata"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 // OAUTH-01, OAUTH-02, OAUTH-04, OAUTH-05
 func TestServerMetadataSaysWhatIsServed(t *testing.T) {

@@ -88,6 +88,7 @@ type Options struct {
 	Unbound      bool             // leave the database without an admin and a tenant
 	Limits       document.Limiter // of how many documents are read; none where nil
 	NoDocuments  bool             // clients have none
+	Outside      *fetch.Options   // by which sign-in providers are reached, in the place of those of a test
 }
 
 // New starts a server. Unless it is unbound, admin@sample.example is admin and
@@ -156,7 +157,11 @@ func New(t testing.TB, opt Options) *Server {
 			return append(slices.Clone(opt.Providers), s.added()...), nil
 		},
 		Client: func(p signin.Provider) (*http.Client, error) {
-			return fetch.NewIssuer(p.Addresses(), fetch.Options{Environment: "test"})
+			outside := fetch.Options{Environment: "test"}
+			if opt.Outside != nil {
+				outside = *opt.Outside
+			}
+			return fetch.NewIssuer(p.Addresses(), outside)
 		},
 	})
 
@@ -294,6 +299,7 @@ func (s *Server) Browser() *Browser {
 	}
 	return &Browser{s: s, Client: &http.Client{
 		Jar:           jar,
+		Transport:     fetchtest.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -7,12 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
 	"github.com/pbmb/pbmb/oauth/register"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 func count(s *oauthtest.Server) (n int) {
 	s.DB.QueryRow("select count(*) from oauth_client where kind = 'registered'", nil, &n)

@@ -48,6 +48,16 @@ func newEntra(t *testing.T) *issuer {
 
 func newIssuer(t *testing.T, kind signin.Kind) *issuer {
 	t.Helper()
+	e, h := newIssuerHandler(t, kind)
+	ts := httptest.NewServer(h)
+	t.Cleanup(ts.Close)
+	e.url = ts.URL
+	return e
+}
+
+// newIssuerHandler has no address yet.
+func newIssuerHandler(t *testing.T, kind signin.Kind) (*issuer, http.HandlerFunc) {
+	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -100,15 +110,12 @@ func newIssuer(t *testing.T, kind signin.Kind) *issuer {
 		}
 		writeJSON(w, answer)
 	})
-	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return e, func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
 		e.asked[r.URL.Path]++
 		e.mu.Unlock()
 		mux.ServeHTTP(w, r)
-	}))
-	t.Cleanup(ts.Close)
-	e.url = ts.URL
-	return e
+	}
 }
 
 func writeJSON(w http.ResponseWriter, body any) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/authorize"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
@@ -19,7 +20,11 @@ import (
 	"github.com/pbmb/pbmb/sync/sample"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 func rows(s *oauthtest.Server) (n int) {
 	s.DB.QueryRow("select (select count(*) from person) + (select count(*) from account) + (select count(*) from session)", nil, &n)

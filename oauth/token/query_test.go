@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/knowledge/setting"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
@@ -70,7 +71,7 @@ func TestTheRefreshTokensOfAFormAreReadInOneQuery(t *testing.T) {
 	post := func(form url.Values) []string {
 		t.Helper()
 		log.take()
-		resp, err := http.PostForm(endpoint.URL, form)
+		resp, err := (&http.Client{Transport: fetchtest.Transport}).PostForm(endpoint.URL, form)
 		if err != nil {
 			t.Fatal(err)
 		}

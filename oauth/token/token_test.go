@@ -15,6 +15,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/oauthtest"
 	"github.com/pbmb/pbmb/oauth/protocol"
@@ -23,7 +24,11 @@ import (
 	"github.com/pbmb/pbmb/policies"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// FETCH-02
+func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
+	postgrestest.Main(m)
+}
 
 // segment decodes a part of a JWT.
 func segment(t *testing.T, token string, i int) map[string]any {

@@ -173,7 +173,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 	if err != nil {
 		return nil, err
 	}
-	signingIn := newProviders(cfg, site, people, identity, secrets, microsoft, clients, known, passkeys.Usable(), now, log)
+	signingIn := newProviders(cfg, site, people, identity, secrets, microsoft, clients, known, passkeys.Usable(), outside, now, log)
 	accounts, connecting := newConnections(pool, settings, identity, clients, callers, site, now, log)
 	routes := []protocol.Route{}
 	for _, served := range []interface{ Routes() []protocol.Route }{
@@ -205,7 +205,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Columns:  book,
 		Measures: book,
 		Queries: &query.Runner{
-			Models: book, Relationships: relationships{reader}, Tokens: tokens{accounts}, PowerBI: powerBI{clients.powerBI}, Log: book,
+			Models: book, Reader: models{reader}, Tokens: tokens{accounts}, PowerBI: powerBI{clients.powerBI}, Log: book,
 			Settings: settings, Now: now,
 		},
 		PII:   book,

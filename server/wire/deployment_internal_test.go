@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/pbmb/pbmb/internal/fetch"
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/authorize"
@@ -43,7 +45,11 @@ type deployment struct {
 	log    bytes.Buffer
 	issued []string       // every token that the tenant has given to anybody
 	asked  map[string]int // how often each client has asked it for one
+	sent   []sent         // every request that it got
 }
+
+// A sent is a request that the deployment, or a browser, made of a host.
+type sent struct{ host, path, text string } // the text is all of it
 
 func (d *deployment) Write(p []byte) (int, error) {
 	d.mu.Lock()
@@ -77,8 +83,12 @@ func startDeployment(t *testing.T, withWorker bool, layers ...fs.FS) *deployment
 	if d.tenant, err = sample.New(sample.Config{Log: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
-	microsoft := httptest.NewServer(d.recorded(d.tenant.Handler()))
-	t.Cleanup(microsoft.Close)
+	host := func(name string) string {
+		s := httptest.NewServer(d.recorded(name, d.tenant.Handler()))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	login := host("login")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +97,9 @@ func startDeployment(t *testing.T, withWorker bool, layers ...fs.FS) *deployment
 		Environment: config.Test, PublicBaseURL: fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port),
 		Deployment: "a deployment", AuthSecret: strings.Repeat("planted-auth-secret", 2), IdentityFolder: t.TempDir(),
 		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t, layers...),
-		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
-		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
-		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, GoogleIssuer: microsoft.URL + sample.GooglePath, AllowDevSignIn: true,
+		TenantID: sample.TenantID, Authority: login + sample.LoginPath,
+		GraphURL: host("graph") + sample.GraphPath + "/v1.0", APIURL: host("power bi") + sample.PowerBIPath + "/v1.0/myorg",
+		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, GoogleIssuer: login + sample.GooglePath, AllowDevSignIn: true,
 	}
 	if err := SetUpSample(t.Context(), d.cfg); err != nil {
 		t.Fatal(err)
@@ -127,9 +137,17 @@ func startDeployment(t *testing.T, withWorker bool, layers ...fs.FS) *deployment
 	return d
 }
 
-// recorded keeps the tokens that answers of the tenant's token endpoint carry.
-func (d *deployment) recorded(h http.Handler) http.Handler {
+// recorded keeps the requests that a host gets, and the tokens that answers of the
+// tenant's token endpoint carry.
+func (d *deployment) recorded(host string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := httputil.DumpRequest(r, true)
+		if err != nil {
+			d.Error(err)
+		}
+		d.mu.Lock()
+		d.sent = append(d.sent, sent{host, r.URL.Path, string(text)})
+		d.mu.Unlock()
 		if !strings.HasSuffix(r.URL.Path, "/token") {
 			h.ServeHTTP(w, r)
 			return
@@ -192,7 +210,7 @@ type answer struct {
 // send makes a request with the session's cookie and waits where there were too many.
 func (b *browser) send(method, path, body string, header map[string]string) answer {
 	b.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: fetchtest.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for {
 		r, err := http.NewRequestWithContext(b.Context(), method, b.cfg.PublicBaseURL+path, strings.NewReader(body))
 		if err != nil {

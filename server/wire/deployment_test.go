@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 
 	"github.com/pbmb/pbmb/internal/fetch"
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/oauth/session"
@@ -37,6 +38,7 @@ type deployment struct {
 // options differ from test to test.
 type options struct {
 	policies []fs.FS
+	outside  fetch.Options // how addresses are reached that somebody else chose
 	change   func(*config.Config)
 }
 
@@ -70,7 +72,7 @@ func newDeployment(t *testing.T, o options) *deployment {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	api, err := wire.API(ctx, cfg, listener, wire.KnownInSample(tenant), fetch.Options{}, log)
+	api, err := wire.API(ctx, cfg, listener, wire.KnownInSample(tenant), o.outside, log)
 	if err != nil {
 		stop()
 		t.Fatal(err)
@@ -175,7 +177,7 @@ func (c caller) do(method, path string, body any) answer {
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Add(name, value)
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: fetchtest.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(r)
 	if err != nil {
 		c.d.t.Fatal(err)

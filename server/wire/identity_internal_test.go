@@ -20,6 +20,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/oauth2"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/internal/postgres"
 	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 	"github.com/pbmb/pbmb/internal/vault"
@@ -35,8 +36,10 @@ import (
 	"github.com/pbmb/pbmb/sync/worker"
 )
 
-// TestMain lets this test binary rotate an identity, for a test that kills it.
+// TestMain lets this test binary rotate an identity, for a test that kills it. What
+// a whole deployment does leaves by clients of its own (FETCH-02).
 func TestMain(m *testing.M) {
+	fetchtest.RefuseDefaultTransport()
 	if folder := os.Getenv("ROTATE_TEST_FOLDER"); folder != "" {
 		cfg := config.Config{IdentityFolder: folder, DatabaseAPI: os.Getenv("DATABASE_URL_API"), DatabaseWorker: os.Getenv("DATABASE_URL_WORKER")}
 		if _, err := RotateIdentity(context.Background(), cfg, vault.Container(os.Getenv("ROTATE_TEST_CONTAINER"))); err != nil {

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -38,14 +39,17 @@ func newModelReader(pool *pgxpool.Pool, clients microsoft, accounts *connection.
 		Source: clients.powerBI, Store: kept, Log: log,
 		Token: func(ctx context.Context, personID string) (string, error) {
 			token, err := accounts.Token(ctx, personID)
+			if errors.Is(err, connection.ErrNotConnected) || errors.Is(err, connection.ErrNeedsReconnect) {
+				err = fmt.Errorf("%w: %w", model.ErrNoToken, err)
+			}
 			return token.Access, err
 		},
 	}, kept
 }
 
-// relationships reads a model at once for the query runner.
-type relationships struct{ reader *model.Reader }
+// models reads a model at once for the query runner.
+type models struct{ reader *model.Reader }
 
-func (r relationships) ReadRelationships(ctx context.Context, personID, datasetID string) error {
-	return upstream(r.reader.Read(ctx, personID, datasetID))
+func (m models) ReadModel(ctx context.Context, personID, datasetID string) error {
+	return upstream(m.reader.Read(ctx, personID, datasetID))
 }

@@ -34,13 +34,13 @@ type providers struct {
 	log     *slog.Logger
 }
 
-func newProviders(cfg config.Config, site protocol.Site, people *oauthstore.Store, identity *vault.Vault, secrets *secret.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), passkeys bool, now func() time.Time, log *slog.Logger) *providers {
+func newProviders(cfg config.Config, site protocol.Site, people *oauthstore.Store, identity *vault.Vault, secrets *secret.Store, h *http.Client, clients microsoft, known func(string) (signin.Known, bool), passkeys bool, outside fetch.Options, now func() time.Time, log *slog.Logger) *providers {
 	p := &providers{cfg: cfg, people: people, vault: identity, secrets: secrets, now: now, log: log}
 	c := signin.Config{
 		Site: site, Store: people, Groups: clients.graph, Passkeys: passkeys, Now: now, Log: log,
 		Address:   func(r *http.Request) string { return web.ClientAddress(r.Context()) },
 		Providers: p.configured,
-		Client:    func(to signin.Provider) (*http.Client, error) { return providerClient(cfg, to, h, log) },
+		Client:    func(to signin.Provider) (*http.Client, error) { return providerClient(cfg, to, h, outside, log) },
 		Trials:    &signin.Trials{Vault: identity, GoogleIssuer: cfg.GoogleIssuer, Relaxed: cfg.Environment.Relaxed()},
 	}
 	if cfg.DevSignIn() {
@@ -51,17 +51,19 @@ func newProviders(cfg config.Config, site protocol.Site, people *oauthstore.Stor
 }
 
 // providerClient gives the client for a provider's own addresses. Microsoft's the
-// operator configured, at private ones too; all others somebody typed.
-func providerClient(cfg config.Config, p signin.Provider, microsoft *http.Client, log *slog.Logger) (*http.Client, error) {
+// operator configured, at private ones too; all others somebody typed, and are
+// reached with outside, as [API] says.
+func providerClient(cfg config.Config, p signin.Provider, microsoft *http.Client, outside fetch.Options, log *slog.Logger) (*http.Client, error) {
 	if p.Kind == signin.Microsoft {
 		return microsoft, nil
 	}
-	return fetch.NewIssuer(p.Addresses(), fetch.Options{
-		Environment: string(cfg.Environment),
-		Failed: func(ctx context.Context, cause error) {
-			unexpected.Refused(ctx, log, "a request to a sign-in provider failed", cause, "provider", p.ID)
-		},
-	})
+	if outside.Environment == "" {
+		outside.Environment = string(cfg.Environment)
+	}
+	outside.Failed = func(ctx context.Context, cause error) {
+		unexpected.Refused(ctx, log, "a request to a sign-in provider failed", cause, "provider", p.ID)
+	}
+	return fetch.NewIssuer(p.Addresses(), outside)
 }
 
 // microsoft is usable where its registration is known and its secret can be opened.

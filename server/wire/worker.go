@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -51,10 +52,7 @@ func Worker(ctx context.Context, cfg config.Config, log *slog.Logger) (p *Worker
 	if err := check(ctx); err != nil {
 		return nil, err
 	}
-	// A scan's result may be large; it is read as it comes.
-	h, err := fetch.NewFixed([]string{cfg.Authority, cfg.APIURL}, fetch.Options{
-		Environment: string(cfg.Environment), Timeout: 10 * time.Minute, MaxBytes: 1 << 30,
-	})
+	h, err := workerClient(cfg, fetch.Options{Environment: string(cfg.Environment)})
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +74,14 @@ func Worker(ctx context.Context, cfg config.Config, log *slog.Logger) (p *Worker
 		return nil, err
 	}
 	return &WorkerProcess{pool, runner}, nil
+}
+
+// workerClient is the only client of the worker: Entra gives it the scanner's
+// token, Power BI the scans (FETCH-31).
+func workerClient(cfg config.Config, o fetch.Options) (*http.Client, error) {
+	// A scan's result may be large; it is read as it comes.
+	o.Timeout, o.MaxBytes = 10*time.Minute, 1<<30
+	return fetch.NewFixed([]string{cfg.Authority, cfg.APIURL}, o)
 }
 
 // Run works until ctx ends, and then releases what it holds.

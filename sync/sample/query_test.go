@@ -418,3 +418,31 @@ func TestQueriesAMinute(t *testing.T) {
 		t.Errorf("a minute later: %s", res.Status)
 	}
 }
+
+// What calculation groups do and the functions of a model are told to who may edit
+// it; which tables are groups, to whoever may query it.
+func TestItemsAndFunctionsAreForEditors(t *testing.T) {
+	s := sharedSite(t)
+	for dax, want := range map[string]int{"INFO.CALCULATIONGROUPS": 1, "INFO.CALCULATIONITEMS": 4, "INFO.USERDEFINEDFUNCTIONS": 1} {
+		answer, res := s.as("steward").query("Finance", "EVALUATE "+dax+" ()")
+		if res.StatusCode != http.StatusOK || len(answer.rows()) != want {
+			t.Errorf("%s to an editor: %s, %d rows, want %d", dax, res.Status, len(answer.rows()), want)
+		}
+		answer, res = s.as("curator").query("Finance", "EVALUATE "+dax+" ()")
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(answer.message(), dax) {
+			t.Errorf("%s to a reader: %s %s", dax, res.Status, answer.message())
+		}
+	}
+	answer, _ := s.as("curator").query("Finance", "EVALUATE INFO.VIEW.TABLES ()")
+	for _, r := range answer.rows() {
+		if isGroup := r["[CalculationGroupPrecedence]"] != nil; isGroup != (r["[Name]"] == "Time view") {
+			t.Errorf("%v has the precedence %v", r["[Name]"], r["[CalculationGroupPrecedence]"])
+		}
+	}
+	// A group is told by its table's number.
+	answer, _ = s.as("steward").query("Finance", `EVALUATE NATURALINNERJOIN (
+		SELECTCOLUMNS ( INFO.VIEW.TABLES (), "t", [ID], "table", [Name] ), SELECTCOLUMNS ( INFO.CALCULATIONGROUPS (), "t", [TableID] ) )`)
+	if rows := answer.rows(); len(rows) != 1 || rows[0]["[table]"] != "Time view" {
+		t.Errorf("the group is of %v: %s", rows, answer.message())
+	}
+}

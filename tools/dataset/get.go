@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
 )
@@ -14,7 +15,8 @@ func Get(s Store) *operation.Def {
 		Name:  "get_dataset",
 		Title: "Describe a dataset",
 		Doc: "Describes one dataset: its tables, how many columns and measures you can see, whether row-level " +
-			"security applies, and why the tables are unknown where they are.",
+			"security applies, why the tables are unknown where they are, and what is known of relationships, " +
+			"calculation groups and functions.",
 		Route:    "GET /datasets/{dataset}",
 		Command:  "datasets show <dataset>",
 		Surfaces: operation.Connector | operation.API,
@@ -33,10 +35,14 @@ func Get(s Store) *operation.Def {
 				Item: newItem(c.Dataset), WorkspaceID: c.Dataset.WorkspaceID, Apps: c.Dataset.AppNames,
 				ConfiguredBy: c.Dataset.ConfiguredBy, SeenAt: c.Dataset.SeenAt.UTC(),
 				Columns: counts.Columns, Measures: counts.Measures, PIIHidden: counts.PIIHidden,
-				RelationshipsRead: counts.RelationshipsRead, Tables: make([]Table, len(tables)),
+				Parts: make([]Part, len(counts.Parts)), Tables: make([]Table, len(tables)),
 			}
 			if out.Apps == nil {
 				out.Apps = []string{}
+			}
+			for i, p := range counts.Parts {
+				out.Parts[i] = newPart(p)
+				out.RelationshipsRead = out.RelationshipsRead || p.Part == knowledge.Relationships && p.State == knowledge.PartRead
 			}
 			for i, t := range tables {
 				out.Tables[i] = Table{Name: t.Name, Description: t.Description, Hidden: t.Hidden, Columns: t.Columns, Measures: t.Measures}
@@ -62,6 +68,7 @@ type GetOutput struct {
 	Measures          int       `json:"measures" doc:"Measures that you can see"`
 	PIIHidden         int       `json:"pii_hidden,omitempty" doc:"Columns and measures left out because they are personal data"`
 	RelationshipsRead bool      `json:"relationships_read" doc:"Whether the relationships between its tables are known here"`
+	Parts             []Part    `json:"parts" doc:"What Power BI does not tell in its scans and is read under people's tokens: what is known of each part, and what that means for queries"`
 	Tables            []Table   `json:"tables" doc:"Its tables" cut:"rows"`
 	Note              string    `json:"note,omitempty" doc:"What was left out of this answer, and how to get it"`
 }

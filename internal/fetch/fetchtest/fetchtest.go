@@ -28,7 +28,7 @@ import (
 // PublicAddress is where the site's name leads unless a test says otherwise.
 const PublicAddress = "93.184.216.34"
 
-// A Site answers https requests for one name.
+// A Site answers https requests for one name, or some.
 type Site struct {
 	Listen      string // where it really is
 	Certificate []byte // PEM; it signs itself
@@ -36,14 +36,15 @@ type Site struct {
 	mu       sync.Mutex
 	handler  http.Handler
 	resolved []string
+	named    []string
 	dialed   []string
 }
 
-// NewSite starts a site for a host name. It answers 404 until [Site.Serve].
-func NewSite(t testing.TB, host string) *Site {
+// NewSite starts a site for host names. It answers 404 until [Site.Serve].
+func NewSite(t testing.TB, hosts ...string) *Site {
 	t.Helper()
 	s := &Site{handler: http.NotFoundHandler(), resolved: []string{PublicAddress}}
-	certificate := newCertificate(t, host)
+	certificate := newCertificate(t, hosts)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		h := s.handler
@@ -72,6 +73,13 @@ func (s *Site) Resolve(addresses ...string) {
 	s.resolved = addresses
 }
 
+// Named returns the names whose addresses were asked for so far.
+func (s *Site) Named() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.named...)
+}
+
 // Dialed returns the addresses that were dialed so far.
 func (s *Site) Dialed() []string {
 	s.mu.Lock()
@@ -83,9 +91,10 @@ func (s *Site) Dialed() []string {
 // certificates: a public address that passed every check leads to the site.
 func (s *Site) Options() fetch.Options {
 	o := Options(s.Listen, s.Certificate)
-	o.Resolver = resolver(func() []string {
+	o.Resolver = resolver(func(host string) []string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.named = append(s.named, host)
 		return s.resolved
 	})
 	dial := o.Dial
@@ -105,34 +114,34 @@ func Options(listen string, certificate []byte) fetch.Options {
 	return fetch.Options{
 		Environment: "production",
 		RootCAs:     roots,
-		Resolver:    resolver(func() []string { return []string{PublicAddress} }),
+		Resolver:    resolver(func(string) []string { return []string{PublicAddress} }),
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, listen)
 		},
 	}
 }
 
-type resolver func() []string
+type resolver func(host string) []string
 
 func (r resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	if strings.HasSuffix(host, ".invalid") {
 		return nil, errors.New("no such host")
 	}
 	var addresses []netip.Addr
-	for _, a := range r() {
+	for _, a := range r(host) {
 		addresses = append(addresses, netip.MustParseAddr(a))
 	}
 	return addresses, nil
 }
 
-func newCertificate(t testing.TB, host string) tls.Certificate {
+func newCertificate(t testing.TB, hosts []string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{host}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), DNSNames: hosts, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

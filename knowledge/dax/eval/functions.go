@@ -40,6 +40,14 @@ func (c *compiler) arity(x *dax.Call, min, max int) {
 	}
 }
 
+// unsupported says that a function cannot be called, by this person or by anybody.
+func unsupported(x *dax.Call) *Error {
+	return &Error{
+		Kind: Unsupported, Line: x.Pos().Line, Column: x.Pos().Column, Function: x.Func,
+		Message: "The function '" + x.Func + "' is not supported here or does not exist.",
+	}
+}
+
 // call compiles the call of a function of the query, of the model or built in.
 func (c *compiler) call(s *scope, x *dax.Call) node {
 	if d, globals := c.userFunction(x.Func); d != nil {
@@ -47,11 +55,7 @@ func (c *compiler) call(s *scope, x *dax.Call) node {
 	}
 	f, ok := c.q.e.functions[knowledge.Fold(x.Func)]
 	if !ok {
-		err := &Error{
-			Kind: Unsupported, Line: x.Pos().Line, Column: x.Pos().Column, Function: x.Func,
-			Message: "The function '" + x.Func + "' is not supported here or does not exist.",
-		}
-		panic(err)
+		panic(unsupported(x))
 	}
 	c.arity(x, f.min, f.max)
 	n := f.compile(c, s, x)

@@ -58,6 +58,8 @@ const (
 	columnIDs       = 100_000
 	measureIDs      = 10_000_000
 	relationshipIDs = 20_000_000
+	itemIDs         = 30_000_000
+	functionIDs     = 40_000_000
 )
 
 func viewTables() view {

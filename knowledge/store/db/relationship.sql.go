@@ -10,6 +10,66 @@ import (
 	"time"
 )
 
+const addCalculationGroups = `-- name: AddCalculationGroups :exec
+insert into model_calculation_group (dataset_id, table_name, precedence, seen_at)
+select $1::uuid, unnest($2::text[]), unnest($3::integer[]), clock_timestamp()
+on conflict (dataset_id, table_name) do update set precedence = excluded.precedence, seen_at = excluded.seen_at
+`
+
+type AddCalculationGroupsParams struct {
+	DatasetID   string
+	Tables      []string
+	Precedences []int32
+}
+
+// Who sees less of a model takes nothing away.
+func (q *Queries) AddCalculationGroups(ctx context.Context, arg AddCalculationGroupsParams) error {
+	_, err := q.db.Exec(ctx, addCalculationGroups, arg.DatasetID, arg.Tables, arg.Precedences)
+	return err
+}
+
+const addCalculationItems = `-- name: AddCalculationItems :exec
+insert into model_calculation_item (dataset_id, table_name, name, ordinal, expression, seen_at)
+select $1::uuid, unnest($2::text[]), unnest($3::text[]), unnest($4::integer[]), unnest($5::text[]), clock_timestamp()
+on conflict do nothing
+`
+
+type AddCalculationItemsParams struct {
+	DatasetID   string
+	Tables      []string
+	Names       []string
+	Ordinals    []int32
+	Expressions []string
+}
+
+func (q *Queries) AddCalculationItems(ctx context.Context, arg AddCalculationItemsParams) error {
+	_, err := q.db.Exec(ctx, addCalculationItems,
+		arg.DatasetID,
+		arg.Tables,
+		arg.Names,
+		arg.Ordinals,
+		arg.Expressions,
+	)
+	return err
+}
+
+const addFunctions = `-- name: AddFunctions :exec
+insert into model_function (dataset_id, name, expression, seen_at)
+select $1::uuid, unnest($2::text[]), unnest($3::text[]), clock_timestamp()
+on conflict do nothing
+`
+
+type AddFunctionsParams struct {
+	DatasetID   string
+	Names       []string
+	Expressions []string
+}
+
+func (q *Queries) AddFunctions(ctx context.Context, arg AddFunctionsParams) error {
+	_, err := q.db.Exec(ctx, addFunctions, arg.DatasetID, arg.Names, arg.Expressions)
+	return err
+}
+
 const addRelationships = `-- name: AddRelationships :exec
 insert into model_relationship as r (
   dataset_id, from_table, from_column, to_table, to_column, name, is_active, both_filter, both_secure, from_one, to_many, seen_at)
@@ -55,14 +115,80 @@ func (q *Queries) AddRelationships(ctx context.Context, arg AddRelationshipsPara
 	return err
 }
 
+const calculationGroups = `-- name: CalculationGroups :many
+select table_name from model_calculation_group where dataset_id = $1 order by table_name
+`
+
+func (q *Queries) CalculationGroups(ctx context.Context, datasetID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, calculationGroups, datasetID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var table_name string
+		if err := rows.Scan(&table_name); err != nil {
+			return nil, err
+		}
+		items = append(items, table_name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const deleteCalculationGroups = `-- name: DeleteCalculationGroups :exec
+delete from model_calculation_group where dataset_id = $1 and not table_name = any($2::text[])
+`
+
+type DeleteCalculationGroupsParams struct {
+	DatasetID string
+	Kept      []string
+}
+
+func (q *Queries) DeleteCalculationGroups(ctx context.Context, arg DeleteCalculationGroupsParams) error {
+	_, err := q.db.Exec(ctx, deleteCalculationGroups, arg.DatasetID, arg.Kept)
+	return err
+}
+
+const deleteCalculationItems = `-- name: DeleteCalculationItems :exec
+delete from model_calculation_item where dataset_id = $1
+`
+
+func (q *Queries) DeleteCalculationItems(ctx context.Context, datasetID string) error {
+	_, err := q.db.Exec(ctx, deleteCalculationItems, datasetID)
+	return err
+}
+
+const deleteFunctions = `-- name: DeleteFunctions :exec
+delete from model_function where dataset_id = $1
+`
+
+func (q *Queries) DeleteFunctions(ctx context.Context, datasetID string) error {
+	_, err := q.db.Exec(ctx, deleteFunctions, datasetID)
+	return err
+}
+
 const modelReaders = `-- name: ModelReaders :many
 select c.person_id
 from powerbi_connection c
+cross join lateral (
+  select coalesce(bool_or(true), false) as reaches,
+    coalesce(bool_or(a.access_right in ('Admin', 'Member', 'Contributor') or a.access_right like '%Write%'), false) as edits
+  from powerbi_dataset d
+  join powerbi_access a on a.item_kind = 'workspace' and a.item_id = d.workspace_id or a.item_kind = 'dataset' and a.item_id = d.id
+  where d.id = $1 and (a.object_id = c.object_id or a.object_id = any(c.group_ids))
+) has
+cross join lateral (
+  select has.reaches and exists (select from role_assignment a where a.person_id = c.person_id and a.role in ('curator', 'admin')) as curates
+) who
 where c.state = 'connected'
 order by
-  exists (select from role_assignment a where a.person_id = c.person_id and a.role in ('curator', 'admin')) desc,
+  who.curates desc, (who.curates and has.edits) desc,
   (select max(q.at) from query_log q where q.principal_id = c.person_id::text and q.dataset_id = $1 and q.outcome = 'done') desc nulls last,
-  c.changed_at desc
+  has.edits desc, has.reaches desc, c.changed_at desc
 limit $2
 `
 
@@ -71,8 +197,8 @@ type ModelReadersParams struct {
 	HowMany   int32
 }
 
-// People under whose token a model may be read: curators and admins first, then
-// whoever queried it last.
+// People under whose token a model may be read: curators and admins who reach it
+// first, among them those who may edit it, then whoever queried it last.
 func (q *Queries) ModelReaders(ctx context.Context, arg ModelReadersParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, modelReaders, arg.DatasetID, arg.HowMany)
 	if err != nil {
@@ -96,20 +222,21 @@ func (q *Queries) ModelReaders(ctx context.Context, arg ModelReadersParams) ([]s
 const modelsInUse = `-- name: ModelsInUse :many
 select d.id
 from powerbi_dataset d
-left join model_read r on r.dataset_id = d.id
 where d.removed_at is null
   and exists (select from query_log q where q.dataset_id = d.id and q.at > $1)
-  and (r.dataset_id is null or r.read_at < $2)
+  and (select count(*) from model_read r where r.dataset_id = d.id and r.read_at >= $2) < $3::integer
 `
 
 type ModelsInUseParams struct {
 	Since      time.Time
 	ReadBefore time.Time
+	Parts      int32
 }
 
-// Live datasets that somebody queried lately and nobody has read since then.
+// Live datasets that somebody queried lately and of which nobody has tried to read
+// some part since then.
 func (q *Queries) ModelsInUse(ctx context.Context, arg ModelsInUseParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, modelsInUse, arg.Since, arg.ReadBefore)
+	rows, err := q.db.Query(ctx, modelsInUse, arg.Since, arg.ReadBefore, arg.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -128,43 +255,103 @@ func (q *Queries) ModelsInUse(ctx context.Context, arg ModelsInUseParams) ([]str
 	return items, nil
 }
 
+const readParts = `-- name: ReadParts :many
+select r.part, r.state, r.read_at
+from model_read r join powerbi_dataset d on d.id = r.dataset_id
+where r.dataset_id = $1
+  and r.schema_hash is not distinct from d.schema_hash and r.read_at >= coalesce(d.schema_at, r.read_at)
+`
+
+type ReadPartsRow struct {
+	Part   string
+	State  string
+	ReadAt time.Time
+}
+
+// What is known of each part of the schema as it is now.
+func (q *Queries) ReadParts(ctx context.Context, datasetID string) ([]ReadPartsRow, error) {
+	rows, err := q.db.Query(ctx, readParts, datasetID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReadPartsRow
+	for rows.Next() {
+		var i ReadPartsRow
+		if err := rows.Scan(&i.Part, &i.State, &i.ReadAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const schemaHash = `-- name: SchemaHash :one
+select schema_hash from powerbi_dataset where id = $1
+`
+
+func (q *Queries) SchemaHash(ctx context.Context, id string) ([]byte, error) {
+	row := q.db.QueryRow(ctx, schemaHash, id)
+	var schema_hash []byte
+	err := row.Scan(&schema_hash)
+	return schema_hash, err
+}
+
 const setModelRead = `-- name: SetModelRead :exec
-insert into model_read (dataset_id, state, reason, read_by, read_at)
-values ($1, 'read', '', $2, clock_timestamp())
-on conflict (dataset_id) do update set state = excluded.state, reason = excluded.reason, read_by = excluded.read_by, read_at = excluded.read_at
+insert into model_read (dataset_id, part, state, reason, read_by, read_at, schema_hash)
+values ($1, $2, 'read', '', $3, clock_timestamp(), $4)
+on conflict (dataset_id, part) do update set
+  state = excluded.state, reason = excluded.reason, read_by = excluded.read_by, read_at = excluded.read_at, schema_hash = excluded.schema_hash
 `
 
 type SetModelReadParams struct {
-	DatasetID string
-	ReadBy    *string
+	DatasetID  string
+	Part       string
+	ReadBy     *string
+	SchemaHash []byte
 }
 
 func (q *Queries) SetModelRead(ctx context.Context, arg SetModelReadParams) error {
-	_, err := q.db.Exec(ctx, setModelRead, arg.DatasetID, arg.ReadBy)
+	_, err := q.db.Exec(ctx, setModelRead,
+		arg.DatasetID,
+		arg.Part,
+		arg.ReadBy,
+		arg.SchemaHash,
+	)
 	return err
 }
 
 const setModelUnread = `-- name: SetModelUnread :exec
-insert into model_read as r (dataset_id, state, reason, read_by, read_at)
-values ($1, $2, $3, $4, clock_timestamp())
-on conflict (dataset_id) do update set state = excluded.state, reason = excluded.reason, read_by = excluded.read_by, read_at = excluded.read_at
-where r.state <> 'read' or r.read_at < (select d.schema_at from powerbi_dataset d where d.id = r.dataset_id)
+insert into model_read as r (dataset_id, part, state, reason, read_by, read_at, schema_hash)
+values ($1, $2, $3, $4, $5, clock_timestamp(), $6)
+on conflict (dataset_id, part) do update set
+  state = excluded.state, reason = excluded.reason, read_by = excluded.read_by, read_at = excluded.read_at, schema_hash = excluded.schema_hash
+where r.state <> 'read' or exists (
+  select from powerbi_dataset d where d.id = r.dataset_id
+    and (r.schema_hash is distinct from d.schema_hash or r.read_at < d.schema_at))
 `
 
 type SetModelUnreadParams struct {
-	DatasetID string
-	State     string
-	Reason    string
-	ReadBy    *string
+	DatasetID  string
+	Part       string
+	State      string
+	Reason     string
+	ReadBy     *string
+	SchemaHash []byte
 }
 
 // What somebody has read of the schema as it is stays read, whoever fails later.
 func (q *Queries) SetModelUnread(ctx context.Context, arg SetModelUnreadParams) error {
 	_, err := q.db.Exec(ctx, setModelUnread,
 		arg.DatasetID,
+		arg.Part,
 		arg.State,
 		arg.Reason,
 		arg.ReadBy,
+		arg.SchemaHash,
 	)
 	return err
 }

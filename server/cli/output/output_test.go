@@ -47,6 +47,7 @@ var answers = map[string]struct {
 		"via":"cli","power_bi":{"state":"connected","account":"viewer@sample.example"},"of_a_newer_version":7}`},
 	"record with a list": {reflect.TypeFor[dataset.GetOutput](), `{"id":"` + id1 + `","name":"Sales","workspace":"Commercial","description":"Order lines.\nTwo lines of them.","has_row_level_security":false,
 		"workspace_id":"` + id2 + `","apps":["Tarnwick sales","Board"],"seen_at":"2026-11-30T12:00:00Z","columns":70,"measures":71,"relationships_read":true,
+		"parts":[{"part":"relationships","state":"read","at":"2026-11-30T12:00:00Z"},{"part":"calculation_items","state":"refused","at":"2026-11-30T12:00:00Z","reason":"Power BI refused to list the calculation items.","effect":"What calculation items do is not checked."}],
 		"tables":[{"name":"Calendar","columns":10,"measures":0},{"name":"Sales","description":"One row for each line of an order of the shops and the online shops.","columns":13,"measures":71}]}`},
 	"rows": {reflect.TypeFor[query.ExecuteOutput](), `{"dataset":"Sales","dataset_id":"` + id1 + `",
 		"columns":[{"name":"Customer[Region]","type":"string"},{"name":"[Net sales]","type":"double"},{"name":"[Open_id]","type":"boolean"}],

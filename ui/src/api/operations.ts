@@ -9,6 +9,7 @@ type Schemas = components["schemas"];
 export type AuditItem = Schemas["AdminAuditItem"];
 export type Column = Schemas["ColumnItem"];
 export type Dataset = Schemas["DatasetGetOutput"];
+export type DatasetPart = Schemas["DatasetPart"];
 export type Decision = Schemas["PiiDecideOutput"];
 export type Grant = Schemas["MeGrantItem"];
 export type Hit = Schemas["SearchItem"];

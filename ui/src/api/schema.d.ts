@@ -685,7 +685,7 @@ export interface paths {
         };
         /**
          * Describe a dataset
-         * @description Describes one dataset: its tables, how many columns and measures you can see, whether row-level security applies, and why the tables are unknown where they are.
+         * @description Describes one dataset: its tables, how many columns and measures you can see, whether row-level security applies, why the tables are unknown where they are, and what is known of relationships, calculation groups and functions.
          */
         get: operations["get_dataset"];
         put?: never;
@@ -1117,6 +1117,8 @@ export interface components {
             name: string;
             /** @description What was left out of this answer, and how to get it */
             note?: string;
+            /** @description What Power BI does not tell in its scans and is read under people's tokens: what is known of each part, and what that means for queries */
+            parts: components["schemas"]["DatasetPart"][];
             /**
              * Format: int64
              * @description Columns and measures left out because they are personal data
@@ -1181,6 +1183,27 @@ export interface components {
              * @description All items that you can see
              */
             total: number;
+        };
+        DatasetPart: {
+            /**
+             * Format: date-time
+             * @description When that was found
+             */
+            at?: string;
+            /** @description What that means for queries of people without the role pii_reader, where the dataset has personal data */
+            effect?: string;
+            /**
+             * @description Which part
+             * @enum {string}
+             */
+            part: "relationships" | "calculation_groups" | "calculation_items" | "functions";
+            /** @description Why it is not known */
+            reason?: string;
+            /**
+             * @description read; outdated: read before the schema changed; refused: Power BI told nobody who was tried; failed: it may work later; or not_read
+             * @enum {string}
+             */
+            state: "read" | "outdated" | "refused" | "failed" | "not_read";
         };
         DatasetTable: {
             /**

@@ -18,6 +18,16 @@ const sales = {
   measures: 1,
   pii_hidden: 2,
   relationships_read: true,
+  parts: [
+    { part: "relationships", state: "read", at: "2026-11-30T10:00:00Z" },
+    {
+      part: "calculation_items",
+      state: "refused",
+      at: "2026-11-30T10:00:00Z",
+      reason: "Power BI refused to list the calculation items.",
+      effect: "What calculation items do is not checked.",
+    },
+  ],
   tables: [{ name: "Customer", columns: 2, measures: 0 }],
 };
 const netSales = { table: "Sales", name: "Net sales", dataset: "Sales", dataset_id: "d1", dax: "SUM ( Sales[Amount] )" };
@@ -53,6 +63,15 @@ test("a refused query shows its sentence and the request id, and no rows", async
     path: "/api/v1/queries",
     body: { dataset: "d1", dax: "EVALUATE Customer", purpose: "" },
   });
+});
+
+test("what is not known of the model is told with its cause and what follows", async () => {
+  open({ body: {} });
+  expect((await screen.findByText("Relationships")).nextElementSibling?.textContent).toContain("Read");
+  const items = screen.getByText("Calculation items").nextElementSibling?.textContent;
+  expect(items).toContain("Refused by Power BI");
+  expect(items).toContain("Power BI refused to list the calculation items.");
+  expect(items).toContain("What calculation items do is not checked.");
 });
 
 test("without a connection the refusal leads to connecting one, and back to the dataset", async () => {
