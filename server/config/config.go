@@ -39,7 +39,8 @@ type Config struct {
 	DatabaseAPI      string // DATABASE_URL_API
 	DatabaseWorker   string // DATABASE_URL_WORKER
 
-	CerbosAddress string // CERBOS_ADDRESS: host:port or unix:/path
+	CerbosAddress  string // CERBOS_ADDRESS: host:port or unix:/path
+	PoliciesFolder string // POLICIES_DIR: the deployment's own policies, as Cerbos is given them; only read, for the names of their roles
 
 	IdentityFolder string // IDENTITY_DIR: where the process keeps its age identity
 	APIIdentity    string // API_AGE_IDENTITY: instead of the file
@@ -89,6 +90,7 @@ func Read(getenv func(string) string) Config {
 		DatabaseAPI:         getenv("DATABASE_URL_API"),
 		DatabaseWorker:      getenv("DATABASE_URL_WORKER"),
 		CerbosAddress:       getenv("CERBOS_ADDRESS"),
+		PoliciesFolder:      getenv("POLICIES_DIR"),
 		IdentityFolder:      or("IDENTITY_DIR", "/var/lib/pbmb/identity"),
 		APIIdentity:         getenv("API_AGE_IDENTITY"),
 		WorkerIdentity:      getenv("WORKER_AGE_IDENTITY"),

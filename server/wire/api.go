@@ -206,7 +206,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		PII:   book,
 		Views: views,
 		Audit: book,
-		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
+		Roles: roles{people, now}, Policies: policyFolder(cfg.PoliciesFolder), Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 		Providers: signingIn,
 		Secrets:   secrets, Status: status{pool, secrets, accounts},
 		Deployment: cfg.Deployment, Version: Version, Now: now,

@@ -14,6 +14,7 @@ import (
 	"github.com/pbmb/pbmb/tools/pii"
 	"github.com/pbmb/pbmb/tools/provider"
 	"github.com/pbmb/pbmb/tools/query"
+	"github.com/pbmb/pbmb/tools/role"
 	"github.com/pbmb/pbmb/tools/search"
 	"github.com/pbmb/pbmb/tools/secret"
 	"github.com/pbmb/pbmb/tools/serviceaccount"
@@ -33,7 +34,8 @@ type Stores struct {
 	PII         pii.Store
 	Views       pii.Views
 	Audit       admin.Audit
-	Roles       admin.Roles
+	Roles       role.Assignments
+	Policies    role.Policies
 	Settings    setting.Store
 	Accounts    serviceaccount.Accounts
 	Secrets     secret.Store
@@ -58,7 +60,8 @@ func All(s Stores) []*operation.Def {
 		measure.Operations(s.Measures),
 		query.Operations(s.Queries),
 		pii.Operations(s.PII, s.Views),
-		admin.Operations(s.Audit, s.Roles, s.Grants, s.Connections),
+		admin.Operations(s.Audit, s.Grants, s.Connections),
+		role.Operations(s.Roles, s.Policies),
 		setting.Operations(s.Settings),
 		serviceaccount.Operations(s.Accounts),
 		provider.Operations(s.Providers),
