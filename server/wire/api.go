@@ -208,7 +208,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Audit: book,
 		Roles: roles{people, now}, Policies: policyFolder(cfg.PoliciesFolder), Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 		Providers: signingIn,
-		Secrets:   secrets, Status: status{pool, secrets, accounts},
+		Secrets:   secrets, Status: status{pool, secrets, accounts, people, decider},
 		Deployment: cfg.Deployment, Version: Version, Now: now,
 		Grants: grants{people, now}, Connections: connections{accounts},
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
+	"github.com/pbmb/pbmb/tools/role"
 )
 
 // A Store knows how the deployment stands.
@@ -23,6 +24,13 @@ type Store interface {
 	// ConnectionsToRemake counts the people whose Power BI connection Microsoft
 	// takes no longer.
 	ConnectionsToRemake(context.Context) (int, error)
+
+	// Admins counts the people who are admins by an assignment of their own, and
+	// the groups that are.
+	Admins(context.Context) (people, groups int, err error)
+
+	// MayManageSettings reports whether a caller passes admin:manage_settings too.
+	MayManageSettings(context.Context, *policies.Principal) (bool, error)
 }
 
 // A Sync is a run of the scanner.
@@ -30,6 +38,7 @@ type Sync struct {
 	State     string // running, succeeded or failed
 	StartedAt time.Time
 	EndedAt   time.Time // zero while it runs
+	Message   string    // why it failed
 }
 
 // Operations returns the operation on the status.
@@ -39,19 +48,19 @@ func Operations(s Store, deployment, version string, now func() time.Time) []*op
 
 // Get says how the deployment stands.
 //
-// It tells nobody more than whoever read_status was lent to may know (AUTHZ-13):
-// no message, no error, no id and no email.
+// Whoever read_status alone was lent to is told no message, no error, no id and no
+// email (AUTHZ-13).
 func Get(s Store, deployment, version string, now func() time.Time) *operation.Def {
 	return operation.Operation[Input, Output]{
 		Name:     "get_status",
 		Title:    "See how the deployment stands",
-		Doc:      "Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention.",
+		Doc:      "Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention. Whoever may not manage settings is told no messages.",
 		Route:    "GET /admin/status",
 		Command:  "admin status",
 		Surfaces: operation.API,
 		Effect:   operation.Reads,
 		Ask:      operation.OnAdmin[Input](policies.ReadStatus),
-		Handle: func(ctx context.Context, _ *operation.Call, _ Input) (Output, error) {
+		Handle: func(ctx context.Context, c *operation.Call, _ Input) (Output, error) {
 			full, incremental, err := s.Syncs(ctx)
 			if err != nil {
 				return Output{}, err
@@ -64,16 +73,22 @@ func Get(s Store, deployment, version string, now func() time.Time) *operation.D
 			if err != nil {
 				return Output{}, err
 			}
-			out := Output{
-				Deployment: deployment, Version: version, FullSync: newSync(full), IncrementalSync: newSync(incremental),
-				ConnectionsToRemake: remake, Secrets: []SecretItem{}, Warnings: []string{},
-			}
+			out := Output{FullSync: newSync(full), IncrementalSync: newSync(incremental), ConnectionsToRemake: remake, Secrets: []SecretItem{}}
 			for _, i := range secrets {
 				if !i.ExpiresAt.IsZero() {
 					out.Secrets = append(out.Secrets, SecretItem{string(i.Name), i.ExpiresAt.UTC(), string(secret.ExpiryOf(i.ExpiresAt, now()))})
 				}
 			}
-			out.Warnings = append(out.Warnings, warnings(full, secrets, remake, now())...)
+			if whole, err := s.MayManageSettings(ctx, c.Principal); err != nil || !whole {
+				return out, err
+			}
+			out.Deployment, out.Version = deployment, version
+			out.FullSync.Message, out.IncrementalSync.Message = message(full), message(incremental)
+			people, groups, err := s.Admins(ctx)
+			if err != nil {
+				return Output{}, err
+			}
+			out.Warnings = append(warnings(full, secrets, remake, now()), role.LastAdminWarning(people, groups)...)
 			return out, nil
 		},
 	}.Def()
@@ -84,13 +99,13 @@ type Input struct{}
 
 // Output is how a deployment stands.
 type Output struct {
-	Deployment          string       `json:"deployment" doc:"Its name"`
-	Version             string       `json:"version" doc:"Version of the program"`
+	Deployment          string       `json:"deployment,omitempty" doc:"Its name"`
+	Version             string       `json:"version,omitempty" doc:"Version of the program"`
 	FullSync            SyncItem     `json:"full_sync" doc:"The last sync of everything"`
 	IncrementalSync     SyncItem     `json:"incremental_sync" doc:"The last sync of what changed"`
 	ConnectionsToRemake int          `json:"connections_to_remake" doc:"People whose Power BI connection has to be made again"`
 	Secrets             []SecretItem `json:"secrets" doc:"The secrets whose end is known"`
-	Warnings            []string     `json:"warnings" doc:"What needs attention, the worst first"`
+	Warnings            []string     `json:"warnings,omitempty" doc:"What needs attention, the worst first"`
 }
 
 // A SyncItem is a sync as callers see it.
@@ -98,6 +113,7 @@ type SyncItem struct {
 	State     string    `json:"state" doc:"none, running, succeeded or failed"`
 	StartedAt time.Time `json:"started_at,omitzero" doc:"When it started"`
 	EndedAt   time.Time `json:"ended_at,omitzero" doc:"When it ended"`
+	Message   string    `json:"message,omitempty" doc:"Why it failed" cut:"text"`
 }
 
 func newSync(s *Sync) SyncItem {
@@ -109,6 +125,13 @@ func newSync(s *Sync) SyncItem {
 		item.EndedAt = s.EndedAt.UTC()
 	}
 	return item
+}
+
+func message(s *Sync) string {
+	if s == nil {
+		return ""
+	}
+	return s.Message
 }
 
 // A SecretItem is a secret whose end is known.
@@ -136,7 +159,7 @@ func warnings(full *Sync, secrets []secret.Info, remake int, now time.Time) []st
 		}
 	}
 	if full != nil && full.State == "failed" {
-		soon = append(soon, "The last full sync failed: the worker's log says why.")
+		soon = append(soon, "The last full sync failed: its message and the worker's log say why.")
 	}
 	switch {
 	case remake == 1:
