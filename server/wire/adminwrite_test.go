@@ -233,10 +233,7 @@ resourcePolicy:
 ` + rules.String())}}
 }
 
-var adminActions = []policies.Action{
-	policies.ManageSettings, policies.ManageSecrets, policies.ManagePeople, policies.ManageServiceAccounts, policies.ManagePII, policies.ManageDatasets,
-	policies.ImportBook, policies.RunSync, policies.ReadAudit, policies.RevokeConnection, policies.ReadSyncEvents, policies.ReadStatus,
-}
+var adminActions = policies.Vocabulary()[policies.KindAdmin]
 
 // AUTHZ-08, AUTHZ-11, AUTHZ-06: whoever holds one admin action is let in at the
 // operations that ask for it, and at no other, from the request on in which they
