@@ -43,7 +43,7 @@ func Assign(s Assignments, p Policies) *operation.Def {
 				return Outcome{}, err
 			}
 			out := assigned(change)
-			out.Warnings = append(warnings, out.Warnings...)
+			out.Warnings = append(append([]string{}, warnings...), out.Warnings...)
 			return out, nil
 		},
 	}.Def()
