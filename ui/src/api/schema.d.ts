@@ -521,7 +521,7 @@ export interface paths {
         };
         /**
          * See how the deployment stands
-         * @description Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention.
+         * @description Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention. Whoever may not manage settings is told no messages.
          */
         get: operations["get_status"];
         put?: never;
@@ -1682,7 +1682,7 @@ export interface components {
              */
             connections_to_remake: number;
             /** @description Its name */
-            deployment: string;
+            deployment?: string;
             /** @description The last sync of everything */
             full_sync: components["schemas"]["StatusSyncItem"];
             /** @description The last sync of what changed */
@@ -1690,9 +1690,9 @@ export interface components {
             /** @description The secrets whose end is known */
             secrets: components["schemas"]["StatusSecretItem"][];
             /** @description Version of the program */
-            version: string;
+            version?: string;
             /** @description What needs attention, the worst first */
-            warnings: string[];
+            warnings?: string[];
         };
         StatusSecretItem: {
             /**
@@ -1711,6 +1711,8 @@ export interface components {
              * @description When it ended
              */
             ended_at?: string;
+            /** @description Why it failed */
+            message?: string;
             /**
              * Format: date-time
              * @description When it started

@@ -44,23 +44,13 @@ export function Effective() {
         <div role="status" class="stack">
           {found.page.note && <p>{found.page.note}</p>}
           {found.page.items.length > 0 && (
-            <table>
-              <caption class="visually-hidden">Roles of {found.email}</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Role</th>
-                  <th scope="col">By</th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.page.items.map((item) => (
-                  <tr key={`${item.role} ${item.id ?? ""}`}>
-                    <td>{item.role}</td>
-                    <td>{item.kind === "person" ? `an assignment of their own, ${item.subject}` : givenTo(item)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <ul class="plain rows" aria-label={`Roles of ${found.email}`}>
+              {found.page.items.map((item) => (
+                <li key={`${item.role} ${item.id ?? ""}`}>
+                  <strong>{item.role}</strong> by {item.kind === "person" ? `an assignment of their own, ${item.subject}` : givenTo(item)}
+                </li>
+              ))}
+            </ul>
           )}
         </div>
       )}

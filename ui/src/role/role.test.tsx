@@ -86,11 +86,10 @@ test("the effective roles of a person have their sources", async () => {
   const calls = open();
   fireEvent.input(await screen.findByLabelText("Email of a person"), { target: { value: "ada@sample.example" } });
   fireEvent.click(screen.getByRole("button", { name: "Look" }));
-  const table = within(await screen.findByRole("table", { name: "Roles of ada@sample.example" }));
-  expect(table.getAllByRole("row").map((r) => r.textContent)).toEqual([
-    "RoleBy",
-    "curatoran assignment of their own, ada@sample.example",
-    "viewerthe default role (setting access.default_role)",
+  const list = within(await screen.findByRole("list", { name: "Roles of ada@sample.example" }));
+  expect(list.getAllByRole("listitem").map((r) => r.textContent)).toEqual([
+    "curator by an assignment of their own, ada@sample.example",
+    "viewer by the default role (setting access.default_role)",
   ]);
   expect(screen.getByText("Two are known.")).toBeTruthy();
   expect(calls.at(-1)?.path).toBe("/api/v1/admin/roles?effective=ada%40sample.example");
