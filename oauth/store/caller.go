@@ -140,14 +140,23 @@ func (s *Store) readCaller(ctx context.Context, by db.PrincipalParams) (kept, er
 	}, nil
 }
 
-// held gives a person's roles. The default role is for members of the tenant that
-// the database is bound to, and only for those whom no shipped role was given: a
-// role that a deployment made up does not displace it (ROLES-29 to ROLES-33).
+// held gives a person's roles.
 func held(given []string, byDefault setting.DefaultRole, isMember bool) []string {
-	if isMember && byDefault != setting.NoDefaultRole && !slices.ContainsFunc(given, isShipped) {
-		given = append(given, string(byDefault))
+	if role := defaultFor(given, byDefault, isMember); role != "" {
+		given = append(given, string(role))
 	}
 	return sortedSet(given)
+}
+
+// defaultFor is the default role where it applies, and empty elsewhere. It is for
+// members of the tenant that the database is bound to, and only for those whom no
+// shipped role was given: a role that a deployment made up does not displace it
+// (ROLES-29 to ROLES-33).
+func defaultFor(given []string, byDefault setting.DefaultRole, isMember bool) setting.DefaultRole {
+	if isMember && byDefault != setting.NoDefaultRole && !slices.ContainsFunc(given, isShipped) {
+		return byDefault
+	}
+	return ""
 }
 
 func isShipped(role string) bool {

@@ -170,16 +170,14 @@ func endProvider(ctx context.Context, tx pgx.Tx, secrets ProviderSecrets, id str
 	if err := q.LockFirstAdmin(ctx); err != nil {
 		return err
 	}
-	if left, err := adminsWithout(ctx, tx, id); err != nil {
+	if left, err := q.AdminsWithout(ctx, id); err != nil {
 		return err
 	} else if left == 0 {
-		// Where all admins are so by a group, it takes none of those that count.
-		var own bool
-		if err := tx.QueryRow(ctx, `select exists (
-			select from role_assignment r join account a on a.person_id = r.person_id where r.role = 'admin' and a.provider = $1)`, id).Scan(&own); err != nil {
+		// Where all admins are so by a group of another provider, none of those that
+		// count goes with this one.
+		if takes, err := q.ProviderHasAdmins(ctx, id); err != nil {
 			return err
-		}
-		if own {
+		} else if takes {
 			return ErrLastAdmin
 		}
 	}

@@ -48,10 +48,7 @@ func (s *Store) AssignRole(ctx context.Context, a Assignment, at time.Time) (id 
 }
 
 func assignRole(ctx context.Context, q *db.Queries, a Assignment, at time.Time) (string, error) {
-	subject := a.Subject
-	if a.Kind != ToGroup || a.Provider == Microsoft {
-		subject = strings.ToLower(subject) // other providers' groups may differ by case alone
-	}
+	subject := foldedSubject(a)
 	var holder *string
 	if a.Kind == ToPerson {
 		id, err := q.HolderOfEmail(ctx, subject)
@@ -66,6 +63,14 @@ func assignRole(ctx context.Context, q *db.Queries, a Assignment, at time.Time) 
 		Role: a.Role, Kind: string(a.Kind), Subject: subject, Provider: a.Provider,
 		PersonID: holder, CreatedBy: a.By, At: at,
 	})
+}
+
+// foldedSubject is an assignment's subject as it is kept.
+func foldedSubject(a Assignment) string {
+	if a.Kind == ToGroup && a.Provider != Microsoft {
+		return a.Subject // other providers' groups may differ by case alone
+	}
+	return strings.ToLower(a.Subject)
 }
 
 // ErrHasAdmin is returned when there is an admin already.

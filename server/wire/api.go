@@ -211,9 +211,9 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		PII:   book,
 		Views: views, Values: settings,
 		Audit: book,
-		Roles: roles{people, now}, Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
+		Roles: roles{people, now}, Policies: policyFolder(cfg.PoliciesFolder), Settings: settings, Accounts: serviceAccounts{people, addresses.IsProven()},
 		Providers: signingIn,
-		Secrets:   secrets, Status: status{pool, secrets, accounts, decider, cfg.PoliciesFolder}, Checks: checks{pool},
+		Secrets:   secrets, Status: status{pool, secrets, accounts, people, decider, decider, cfg.PoliciesFolder}, Checks: checks{pool},
 		Deployment: cfg.Deployment, Version: Version, Now: now,
 		Grants: grants{people, now}, Connections: connections{accounts},
 	})

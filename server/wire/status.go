@@ -10,6 +10,8 @@ import (
 	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/knowledge/store/mirror"
 	"github.com/pbmb/pbmb/oauth/connection"
+	oauthstore "github.com/pbmb/pbmb/oauth/store"
+	"github.com/pbmb/pbmb/policies"
 	policyfiles "github.com/pbmb/pbmb/policies/deployment"
 	statustool "github.com/pbmb/pbmb/tools/status"
 )
@@ -19,6 +21,8 @@ type status struct {
 	pool     *pgxpool.Pool
 	secrets  *secret.Store
 	accounts *connection.Connections
+	people   *oauthstore.Store
+	decider  policies.Decider
 	engine   engine
 	policies string // the folder of the deployment's policies; "" where the api is given none
 }
@@ -42,7 +46,7 @@ func (s status) last(ctx context.Context, kind mirror.Kind) (*statustool.Sync, e
 	if err != nil || !found {
 		return nil, err
 	}
-	sync := &statustool.Sync{State: string(run.State), StartedAt: run.StartedAt}
+	sync := &statustool.Sync{State: string(run.State), StartedAt: run.StartedAt, Message: run.Error}
 	if run.EndedAt != nil {
 		sync.EndedAt = *run.EndedAt
 	}
@@ -66,4 +70,16 @@ func (s status) PoliciesPending(context.Context) (bool, error) {
 	}
 	changed, err := policyfiles.Changed(s.policies)
 	return changed.After(loaded), err
+}
+
+func (s status) Admins(ctx context.Context) (people, groups int, err error) {
+	a, err := s.people.Admins(ctx)
+	return a.People, a.Groups, err
+}
+
+func (s status) MayManageSettings(ctx context.Context, p *policies.Principal) (bool, error) {
+	if p.Kind != policies.Person {
+		return false, nil // SVC-16: no policy gives a service account more than the status
+	}
+	return s.decider.Allowed(ctx, p, policies.ManageSettings, policies.Admin)
 }

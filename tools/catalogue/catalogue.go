@@ -15,6 +15,7 @@ import (
 	"github.com/pbmb/pbmb/tools/pii"
 	"github.com/pbmb/pbmb/tools/provider"
 	"github.com/pbmb/pbmb/tools/query"
+	"github.com/pbmb/pbmb/tools/role"
 	"github.com/pbmb/pbmb/tools/search"
 	"github.com/pbmb/pbmb/tools/secret"
 	"github.com/pbmb/pbmb/tools/serviceaccount"
@@ -35,7 +36,8 @@ type Stores struct {
 	Views       pii.Views
 	Values      pii.Settings
 	Audit       admin.Audit
-	Roles       admin.Roles
+	Roles       role.Assignments
+	Policies    role.Policies
 	Settings    setting.Store
 	Accounts    serviceaccount.Accounts
 	Secrets     secret.Store
@@ -61,7 +63,8 @@ func All(s Stores) []*operation.Def {
 		measure.Operations(s.Measures),
 		query.Operations(s.Queries),
 		pii.Operations(s.PII, s.Views, s.Values),
-		admin.Operations(s.Audit, s.Roles, s.Grants, s.Connections),
+		admin.Operations(s.Audit, s.Grants, s.Connections),
+		role.Operations(s.Roles, s.Policies),
 		setting.Operations(s.Settings),
 		serviceaccount.Operations(s.Accounts),
 		provider.Operations(s.Providers),

@@ -10,6 +10,7 @@ import (
 	"github.com/pbmb/pbmb/knowledge/secret"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
+	"github.com/pbmb/pbmb/tools/role"
 )
 
 // A Store knows how the deployment stands.
@@ -31,6 +32,13 @@ type Store interface {
 	// PoliciesPending reports whether the deployment's policy files are newer than
 	// the policies that Cerbos decides by. Where nobody can tell they are not.
 	PoliciesPending(context.Context) (bool, error)
+
+	// Admins counts the people who are admins by an assignment of their own, and
+	// the groups that are.
+	Admins(context.Context) (people, groups int, err error)
+
+	// MayManageSettings reports whether a caller passes admin:manage_settings too.
+	MayManageSettings(context.Context, *policies.Principal) (bool, error)
 }
 
 // A Sync is a run of the scanner.
@@ -38,6 +46,7 @@ type Sync struct {
 	State     string // running, succeeded or failed
 	StartedAt time.Time
 	EndedAt   time.Time // zero while it runs
+	Message   string    // why it failed
 }
 
 // Operations returns the operation on the status.
@@ -47,19 +56,19 @@ func Operations(s Store, deployment, version string, now func() time.Time) []*op
 
 // Get says how the deployment stands.
 //
-// It tells nobody more than whoever read_status was lent to may know (AUTHZ-13):
-// no message, no error, no id and no email.
+// Whoever read_status alone was lent to is told no message, no error, no id and no
+// email (AUTHZ-13).
 func Get(s Store, deployment, version string, now func() time.Time) *operation.Def {
 	return operation.Operation[Input, Output]{
 		Name:     "get_status",
 		Title:    "See how the deployment stands",
-		Doc:      "Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention.",
+		Doc:      "Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention. Whoever may not manage settings is told no messages.",
 		Route:    "GET /admin/status",
 		Command:  "admin status",
 		Surfaces: operation.API,
 		Effect:   operation.Reads,
 		Ask:      operation.OnAdmin[Input](policies.ReadStatus),
-		Handle: func(ctx context.Context, _ *operation.Call, _ Input) (Output, error) {
+		Handle: func(ctx context.Context, c *operation.Call, _ Input) (Output, error) {
 			full, incremental, err := s.Syncs(ctx)
 			if err != nil {
 				return Output{}, err
@@ -76,13 +85,9 @@ func Get(s Store, deployment, version string, now func() time.Time) *operation.D
 			if err != nil {
 				return Output{}, err
 			}
-			pending, err := s.PoliciesPending(ctx)
-			if err != nil {
-				return Output{}, err
-			}
 			out := Output{
-				Deployment: deployment, Version: version, FullSync: newSync(full), IncrementalSync: newSync(incremental),
-				ConnectionsToRemake: remake, PoliciesPending: pending, Secrets: []SecretItem{}, FailingChecks: []string{}, Warnings: []string{},
+				FullSync: newSync(full), IncrementalSync: newSync(incremental), ConnectionsToRemake: remake,
+				Secrets: []SecretItem{}, FailingChecks: []string{},
 			}
 			for _, i := range secrets {
 				if !i.ExpiresAt.IsZero() {
@@ -92,7 +97,19 @@ func Get(s Store, deployment, version string, now func() time.Time) *operation.D
 			for _, id := range failing {
 				out.FailingChecks = append(out.FailingChecks, string(id))
 			}
-			out.Warnings = append(out.Warnings, warnings(full, secrets, remake, pending, now())...)
+			if whole, err := s.MayManageSettings(ctx, c.Principal); err != nil || !whole {
+				return out, err
+			}
+			out.Deployment, out.Version = deployment, version
+			out.FullSync.Message, out.IncrementalSync.Message = message(full), message(incremental)
+			if out.PoliciesPending, err = s.PoliciesPending(ctx); err != nil {
+				return Output{}, err
+			}
+			people, groups, err := s.Admins(ctx)
+			if err != nil {
+				return Output{}, err
+			}
+			out.Warnings = append(warnings(full, secrets, remake, out.PoliciesPending, now()), role.LastAdminWarning(people, groups)...)
 			return out, nil
 		},
 	}.Def()
@@ -103,15 +120,15 @@ type Input struct{}
 
 // Output is how a deployment stands.
 type Output struct {
-	Deployment          string       `json:"deployment" doc:"Its name"`
-	Version             string       `json:"version" doc:"Version of the program"`
+	Deployment          string       `json:"deployment,omitempty" doc:"Its name"`
+	Version             string       `json:"version,omitempty" doc:"Version of the program"`
 	FullSync            SyncItem     `json:"full_sync" doc:"The last sync of everything"`
 	IncrementalSync     SyncItem     `json:"incremental_sync" doc:"The last sync of what changed"`
 	ConnectionsToRemake int          `json:"connections_to_remake" doc:"People whose Power BI connection has to be made again"`
-	PoliciesPending     bool         `json:"policies_pending" doc:"Whether policy files are newer than what Cerbos has loaded, so that it has to be restarted"`
+	PoliciesPending     bool         `json:"policies_pending,omitempty" doc:"Whether policy files are newer than what Cerbos has loaded, so that it has to be restarted"`
 	Secrets             []SecretItem `json:"secrets" doc:"The secrets whose end is known"`
 	FailingChecks       []string     `json:"failing_checks" doc:"The checks that failed, by name; the list of checks says why"`
-	Warnings            []string     `json:"warnings" doc:"What needs attention, the worst first"`
+	Warnings            []string     `json:"warnings,omitempty" doc:"What needs attention, the worst first"`
 }
 
 // A SyncItem is a sync as callers see it.
@@ -119,6 +136,7 @@ type SyncItem struct {
 	State     string    `json:"state" doc:"none, running, succeeded or failed"`
 	StartedAt time.Time `json:"started_at,omitzero" doc:"When it started"`
 	EndedAt   time.Time `json:"ended_at,omitzero" doc:"When it ended"`
+	Message   string    `json:"message,omitempty" doc:"Why it failed" cut:"text"`
 }
 
 func newSync(s *Sync) SyncItem {
@@ -130,6 +148,13 @@ func newSync(s *Sync) SyncItem {
 		item.EndedAt = s.EndedAt.UTC()
 	}
 	return item
+}
+
+func message(s *Sync) string {
+	if s == nil {
+		return ""
+	}
+	return s.Message
 }
 
 // A SecretItem is a secret whose end is known.
@@ -157,7 +182,7 @@ func warnings(full *Sync, secrets []secret.Info, remake int, pending bool, now t
 		}
 	}
 	if full != nil && full.State == "failed" {
-		soon = append(soon, "The last full sync failed: the worker's log says why.")
+		soon = append(soon, "The last full sync failed: its message and the worker's log say why.")
 	}
 	if pending {
 		soon = append(soon, "The policies on disk are newer than those that Cerbos decides by: restart Cerbos.")

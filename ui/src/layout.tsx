@@ -10,6 +10,7 @@ import { useLoad } from "./useload";
 const links = [
   { to: "/", name: "Datasets", admin: false },
   { to: "/admin/pii", name: "Personal data", admin: true },
+  { to: "/admin/roles", name: "Roles", admin: true },
   { to: "/admin/sign-in", name: "Sign-in", admin: true },
   { to: "/admin/audit", name: "Audit", admin: true },
   { to: "/me", name: "You", admin: false },

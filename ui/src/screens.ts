@@ -14,6 +14,7 @@ export const framed: Record<string, Screen> = {
   "/datasets/:id": lazy(() => import("./dataset/page").then((m) => m.DatasetPage)),
   "/me": lazy(() => import("./account/page").then((m) => m.AccountPage)),
   "/admin/pii": lazy(() => import("./pii/page").then((m) => m.PIIPage)),
+  "/admin/roles": lazy(() => import("./role/page").then((m) => m.RolePage)),
   "/admin/sign-in": lazy(() => import("./provider/page").then((m) => m.ProviderPage)),
   "/admin/audit": lazy(() => import("./audit/page").then((m) => m.AuditPage)),
 };

@@ -10,6 +10,36 @@ import (
 	"time"
 )
 
+const accessSettings = `-- name: AccessSettings :one
+select coalesce(jsonb_object_agg(s.key, s.value), '{}')::jsonb from setting s where s.key like 'access.%'
+`
+
+func (q *Queries) AccessSettings(ctx context.Context) ([]byte, error) {
+	row := q.db.QueryRow(ctx, accessSettings)
+	var column_1 []byte
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const adminsWithout = `-- name: AdminsWithout :one
+select count(distinct r.person_id) from role_assignment r
+where r.role = 'admin' and r.kind = 'person' and r.person_id is not null and not exists (
+  select from account a
+  where a.person_id = r.person_id and a.provider not in ('microsoft', 'dev') and (a.provider = $1::text or not exists (
+    select from setting s cross join jsonb_array_elements(s.value) p where s.key = 'auth.providers' and p ->> 'id' = a.provider)))
+`
+
+// Everybody who is an admin by an assignment of their own and can come by another
+// provider than the given one. An assignment that nobody has claimed may be for
+// somebody who never comes, and whoever came through a provider that is gone cannot
+// come again.
+func (q *Queries) AdminsWithout(ctx context.Context, provider string) (int64, error) {
+	row := q.db.QueryRow(ctx, adminsWithout, provider)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const assignRole = `-- name: AssignRole :one
 insert into role_assignment (role, kind, subject, provider, person_id, created_by, created_at)
 values ($1, $2, $3, $4, $5, $6, $7)
@@ -97,6 +127,84 @@ func (q *Queries) ClaimAssignments(ctx context.Context, arg ClaimAssignmentsPara
 	return result.RowsAffected(), nil
 }
 
+const givenRoles = `-- name: GivenRoles :many
+with member as (
+  select p.id, p.email, p.created_at,
+    exists (select from deployment_tenant)
+      and coalesce(greatest(i.signed_in_at, i.groups_read_at, own.groups_read_at) > now() - interval '7 days', false) as has_default,
+    coalesce(greatest(i.signed_in_at, i.groups_read_at, own.groups_read_at) > now() - interval '7 days', false) as is_member,
+    case
+      when own.groups_read_at > now() - interval '7 days' and own.groups_read_at >= coalesce(i.groups_read_at, 'epoch') then own.group_ids
+      when i.groups_read_at > now() - interval '7 days' then i.group_ids
+      else '{}'
+    end as group_ids
+  from person p
+  left join person_identity i on i.person_id = p.id
+  left join powerbi_connection own on own.person_id = p.id and own.state = 'connected' and own.object_id = i.object_id
+  where $1::boolean or p.id = any($2::uuid[])
+), seen as (
+  select s.person_id, s.provider, s.vouched_domain, s.group_ids
+  from person_sign_in s join member m on m.id = s.person_id
+  where s.signed_in_at > now() - interval '7 days'
+), given as (
+  select m.id as person_id, r.id from member m join role_assignment r on r.kind = 'person' and r.person_id = m.id
+  union
+  select s.person_id, r.id from seen s join role_assignment r on r.kind = 'domain' and r.subject = lower(s.vouched_domain)
+  union
+  select m.id, r.id from member m cross join unnest(m.group_ids) g
+  join role_assignment r on r.kind = 'group' and r.provider = 'microsoft' and r.subject = g::text
+  union
+  select s.person_id, r.id from seen s cross join unnest(s.group_ids) g
+  join role_assignment r on r.kind = 'group' and r.provider <> 'microsoft' and r.provider = s.provider and r.subject = g
+  union
+  select m.id, r.id from member m join role_assignment r on r.kind = 'tenant' where m.is_member
+)
+select m.id, m.email, m.has_default::boolean as has_default,
+  coalesce(array_agg(g.id) filter (where g.id is not null), '{}')::uuid[] as assignment_ids
+from member m left join given g on g.person_id = m.id
+group by m.id, m.email, m.has_default, m.created_at
+order by m.created_at, m.id
+`
+
+type GivenRolesParams struct {
+	Everybody bool
+	PersonIds []string
+}
+
+type GivenRolesRow struct {
+	ID            string
+	Email         string
+	HasDefault    bool
+	AssignmentIds []string
+}
+
+// Which assignments reach which people, by the conditions of the query Principal,
+// and whether each is a member of the tenant that the database is bound to.
+func (q *Queries) GivenRoles(ctx context.Context, arg GivenRolesParams) ([]GivenRolesRow, error) {
+	rows, err := q.db.Query(ctx, givenRoles, arg.Everybody, arg.PersonIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []GivenRolesRow
+	for rows.Next() {
+		var i GivenRolesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Email,
+			&i.HasDefault,
+			&i.AssignmentIds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const hasAdmin = `-- name: HasAdmin :one
 select deployment_has_admin()
 `
@@ -132,4 +240,50 @@ select pg_advisory_xact_lock(5784293012)
 func (q *Queries) LockFirstAdmin(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, lockFirstAdmin)
 	return err
+}
+
+const peopleOfEmail = `-- name: PeopleOfEmail :many
+select p.id from person p
+left join person_sign_in s on s.person_id = p.id and lower(s.email) = lower($1::text)
+where lower(p.email) = lower($1::text) or s.person_id is not null
+group by p.id, p.created_at
+order by bool_or(coalesce(s.email_verified, false)) desc, min(s.verified_since), p.id
+`
+
+// Everybody who is known by an email, whom assignments for it belong to first.
+func (q *Queries) PeopleOfEmail(ctx context.Context, email string) ([]string, error) {
+	rows, err := q.db.Query(ctx, peopleOfEmail, email)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const providerHasAdmins = `-- name: ProviderHasAdmins :one
+select (exists (
+    select from role_assignment r join account a on a.person_id = r.person_id where r.role = 'admin' and a.provider = $1::text
+  ) or exists (
+    select from role_assignment r where r.role = 'admin' and r.kind = 'group' and r.provider = $1::text
+  ))::boolean
+`
+
+// Whether a provider's end takes an admin away: somebody's own assignment, or a
+// group's that the provider names.
+func (q *Queries) ProviderHasAdmins(ctx context.Context, provider string) (bool, error) {
+	row := q.db.QueryRow(ctx, providerHasAdmins, provider)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
 }

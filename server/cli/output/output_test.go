@@ -16,11 +16,11 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/pbmb/pbmb/server/cli/output"
-	"github.com/pbmb/pbmb/tools/admin"
 	"github.com/pbmb/pbmb/tools/dataset"
 	"github.com/pbmb/pbmb/tools/me"
 	"github.com/pbmb/pbmb/tools/operation"
 	"github.com/pbmb/pbmb/tools/query"
+	"github.com/pbmb/pbmb/tools/role"
 	"github.com/pbmb/pbmb/tools/search"
 )
 
@@ -41,7 +41,7 @@ var answers = map[string]struct {
 		{"id":"` + id2 + `","name":"Regional sales of the whole group","workspace":"Commercial","has_row_level_security":true}],
 		"total":229,"pii_hidden":3,"next_cursor":"YWZ0ZXI6Mg"}`},
 	"nothing": {reflect.TypeFor[search.Output](), `{"items":[],"note":"Nothing that you can see matches."}`},
-	"no names": {reflect.TypeFor[operation.Page[admin.RoleItem]](), `{"items":[
+	"no names": {reflect.TypeFor[operation.Page[role.Item]](), `{"items":[
 		{"id":"` + id1 + `","role":"pii_reader","kind":"person","subject":"ada.with.a.long.address@sample.example","claimed":true,"created_at":"2026-11-30T12:00:00Z","created_by":"admin@sample.example"}],"total":1}`},
 	"record": {reflect.TypeFor[me.WhoamiOutput](), `{"kind":"person","id":"` + id1 + `","email":"viewer@sample.example","roles":["viewer","pii_reader"],
 		"via":"cli","power_bi":{"state":"connected","account":"viewer@sample.example"},"of_a_newer_version":7}`},

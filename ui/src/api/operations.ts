@@ -17,6 +17,8 @@ export type ListedDataset = Schemas["DatasetItem"];
 export type Me = Schemas["MeWhoamiOutput"];
 export type Measure = Schemas["MeasureItem"];
 export type QueryResult = Schemas["QueryExecuteOutput"];
+export type RoleAssignment = Schemas["RoleItem"];
+export type RoleChange = Schemas["RoleOutcome"];
 export type Rule = Schemas["PiiListedRule"];
 export type Suggestion = Schemas["PiiSuggestionItem"];
 export type SignInWay = Schemas["ProviderItem"];
@@ -99,6 +101,25 @@ export const listAudit = ({ principal, action, outcome }: AuditFilter, cursor?: 
       },
     }),
   );
+
+// Of everybody, or the effective ones of the person with an email.
+export const listRoles = (effective: string, cursor?: string) =>
+  answer(client.GET("/api/v1/admin/roles", { params: { query: { ...(effective && { effective }), ...(cursor && { cursor }) } } }));
+
+export type RoleDraft = {
+  role: string;
+  custom?: boolean;
+  person?: string;
+  domain?: string;
+  group?: string;
+  provider?: string;
+  everybody?: boolean;
+};
+
+export const assignRole = (body: RoleDraft) => answer(client.POST("/api/v1/admin/roles", { body }));
+
+export const revokeRole = (assignment: string) =>
+  answer(client.DELETE("/api/v1/admin/roles/{assignment}", { params: { path: { assignment } } }));
 
 export const listSignInProviders = (cursor?: string) =>
   answer(client.GET("/api/v1/admin/sign-in/providers", { params: { query: { ...(cursor && { cursor }) } } }));

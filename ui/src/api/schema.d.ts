@@ -297,13 +297,13 @@ export interface paths {
         };
         /**
          * List who has which role
-         * @description Lists the roles given to people, email domains, groups and the whole tenant.
+         * @description Lists the roles given to people, email domains, groups and the whole tenant. With effective it lists the roles that one person has at this moment, each once for every assignment that gives it; kind says whether that is of the person, of a domain, a group or the tenant, or the default role.
          */
         get: operations["list_role_assignments"];
         put?: never;
         /**
-         * Give a person a role
-         * @description Gives a role to a person by their email. It counts from their next request on.
+         * Give a role
+         * @description Gives a role to a person by email, to everybody of an email domain, to a group by the id that its provider gives it, or to the whole tenant: exactly one of them. It counts from their next request on. The answer says what became of their roles.
          */
         post: operations["assign_role"];
         delete?: never;
@@ -324,7 +324,7 @@ export interface paths {
         post?: never;
         /**
          * Take a role away
-         * @description Takes one assignment away, by its id from the list. It counts from the next request on.
+         * @description Takes one assignment away, by its id from the list. It counts from the next request on. The answer says what became of the roles of those it reached.
          */
         delete: operations["revoke_role"];
         options?: never;
@@ -625,7 +625,7 @@ export interface paths {
         };
         /**
          * See how the deployment stands
-         * @description Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention.
+         * @description Says which version runs, when the tenant was last synced, which secrets end soon, and what needs somebody's attention. Whoever may not manage settings is told no messages.
          */
         get: operations["get_status"];
         put?: never;
@@ -984,48 +984,6 @@ export interface components {
         AdminRevokeGrantOutput: {
             /** @description Id of the grant that has ended */
             ended: string;
-        };
-        AdminRoleItem: {
-            /** @description The person has signed in and holds it */
-            claimed?: boolean;
-            /**
-             * Format: date-time
-             * @description When it was given
-             */
-            created_at: string;
-            /** @description Who gave it */
-            created_by?: string;
-            /**
-             * Format: uuid
-             * @description Id of the assignment
-             */
-            id: string;
-            /** @description person, domain, group or tenant */
-            kind: string;
-            /** @description Provider of the group */
-            provider?: string;
-            /** @description Name of the role */
-            role: string;
-            /** @description Email, domain or group id */
-            subject?: string;
-        };
-        AdminRoleItemPage: {
-            /** @description What was found, in the order of the list */
-            items: components["schemas"]["AdminRoleItem"][];
-            /** @description Give this as cursor for the next page; absent on the last */
-            next_cursor?: string;
-            /** @description What was left out of this answer, and how to get it */
-            note?: string;
-            /**
-             * Format: int64
-             * @description How many items were left out because they are personal data
-             */
-            pii_hidden?: number;
-            /**
-             * Format: int64
-             * @description All items that you can see
-             */
-            total: number;
         };
         CheckItem: {
             /** @description What it asks */
@@ -1628,6 +1586,85 @@ export interface components {
             /** @description Names the kind of error */
             type: string;
         };
+        RoleItem: {
+            /** @description The person has signed in and holds it */
+            claimed?: boolean;
+            /**
+             * Format: date-time
+             * @description When it was given
+             */
+            created_at?: string;
+            /** @description Who gave it */
+            created_by?: string;
+            /**
+             * Format: uuid
+             * @description Id of the assignment; the default role has none
+             */
+            id?: string;
+            /** @description Whom it is given to: person, domain, group or tenant; default is the setting access.default_role */
+            kind: string;
+            /** @description Provider of the group */
+            provider?: string;
+            /** @description Name of the role */
+            role: string;
+            /** @description Email, domain or group id */
+            subject?: string;
+        };
+        RoleItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["RoleItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
+        RoleOutcome: {
+            /** @description The person has signed in and holds it */
+            claimed?: boolean;
+            /**
+             * Format: date-time
+             * @description When it was given
+             */
+            created_at?: string;
+            /** @description Who gave it */
+            created_by?: string;
+            /** @description What it did, in sentences */
+            effect: string;
+            /**
+             * Format: uuid
+             * @description Id of the assignment; the default role has none
+             */
+            id?: string;
+            /** @description Whom it is given to: person, domain, group or tenant; default is the setting access.default_role */
+            kind: string;
+            /** @description Provider of the group */
+            provider?: string;
+            /**
+             * Format: int64
+             * @description How many of those who have signed in have the role by it, or had
+             */
+            reaches: number;
+            /** @description Name of the role */
+            role: string;
+            /** @description Of one person: their roles from now on */
+            roles_after: string[];
+            /** @description Of one person: their roles before */
+            roles_before: string[];
+            /** @description Email, domain or group id */
+            subject?: string;
+            /** @description What to know or to do about it */
+            warnings: string[];
+        };
         SearchItem: {
             /** @description Name of its dataset */
             dataset: string;
@@ -1877,7 +1914,7 @@ export interface components {
              */
             connections_to_remake: number;
             /** @description Its name */
-            deployment: string;
+            deployment?: string;
             /** @description The checks that failed, by name; the list of checks says why */
             failing_checks: string[];
             /** @description The last sync of everything */
@@ -1885,13 +1922,13 @@ export interface components {
             /** @description The last sync of what changed */
             incremental_sync: components["schemas"]["StatusSyncItem"];
             /** @description Whether policy files are newer than what Cerbos has loaded, so that it has to be restarted */
-            policies_pending: boolean;
+            policies_pending?: boolean;
             /** @description The secrets whose end is known */
             secrets: components["schemas"]["StatusSecretItem"][];
             /** @description Version of the program */
-            version: string;
+            version?: string;
             /** @description What needs attention, the worst first */
-            warnings: string[];
+            warnings?: string[];
         };
         StatusSecretItem: {
             /**
@@ -1910,6 +1947,8 @@ export interface components {
              * @description When it ended
              */
             ended_at?: string;
+            /** @description Why it failed */
+            message?: string;
             /**
              * Format: date-time
              * @description When it started
@@ -2523,6 +2562,8 @@ export interface operations {
             query?: {
                 /** @description next_cursor of the page before; leave out for the first page */
                 cursor?: string;
+                /** @description Email of a person: list what gives them each of their roles */
+                effective?: string;
                 /** @description Items on a page */
                 limit?: number;
             };
@@ -2538,7 +2579,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AdminRoleItemPage"];
+                    "application/json": components["schemas"]["RoleItemPage"];
                 };
             };
             /** @description Refused or failed */
@@ -2562,17 +2603,32 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description The role is one of the deployment's own policies */
+                    custom?: boolean;
                     /**
-                     * @description Email of the person
-                     * @example ada@example.com
+                     * @description An email domain, for everybody whose provider vouches for it
+                     * @example sample.example
                      */
-                    person: string;
+                    domain?: string;
+                    /** @description Every member of the company's tenant */
+                    everybody?: boolean;
+                    /** @description Id of a group, as its provider's tokens have it */
+                    group?: string;
                     /**
-                     * @description Name of the role
-                     * @example pii_reader
-                     * @enum {string}
+                     * @description Email of a person
+                     * @example ada@sample.example
                      */
-                    role: "viewer" | "curator" | "admin" | "pii_reader";
+                    person?: string;
+                    /**
+                     * @description The group's provider, by its id; microsoft where it is left out
+                     * @example microsoft
+                     */
+                    provider?: string;
+                    /**
+                     * @description Name of the role: viewer, curator, admin or pii_reader, or with custom one that the deployment's own policies name
+                     * @example curator
+                     */
+                    role: string;
                 };
             };
         };
@@ -2583,7 +2639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AdminRoleItem"];
+                    "application/json": components["schemas"]["RoleOutcome"];
                 };
             };
             /** @description Refused or failed */
@@ -2615,7 +2671,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AdminRoleItem"];
+                    "application/json": components["schemas"]["RoleOutcome"];
                 };
             };
             /** @description Refused or failed */
