@@ -16,6 +16,7 @@ type DatasetCounts struct {
 	Columns, Measures int
 	PIIHidden         int // columns and measures left out as personal data
 	RelationshipsRead bool
+	OwnVersion        int64 // of what the book says of the dataset itself
 }
 
 // An ElementFilter narrows a list of columns or measures. Empty fields narrow nothing.
@@ -31,7 +32,9 @@ type ListedColumn struct {
 	DatasetID, Dataset string
 	Table, Name        string
 	DataType           DataType
-	Description        string
+	Description        string // Power BI's
+	OwnDescription     string // the book's
+	OwnVersion         int64  // of what the book says; 0 where it says nothing
 	Expression         string // DAX of a calculated column
 	Hidden             bool
 	PII                bool // marked; seen by holders of pii_reader alone
@@ -41,7 +44,9 @@ type ListedColumn struct {
 type ListedMeasure struct {
 	DatasetID, Dataset string
 	Table, Name        string
-	Description        string
+	Description        string // Power BI's
+	OwnDescription     string // the book's
+	OwnVersion         int64
 	Expression         string // DAX; empty where it is not known
 	Format             string
 	Hidden             bool
@@ -63,14 +68,17 @@ type Hit struct {
 	Kind                          HitKind
 	DatasetID, Dataset, Workspace string
 	Table, Name                   string
-	Description                   string
+	Description                   string // Power BI's
+	OwnDescription                string // the book's
 	Endorsement                   string // of its dataset
 	Rank                          float64
 }
 
 // A ListedTable is a table of the mirror with what the caller can see of it.
 type ListedTable struct {
-	Name, Description string
+	Name, Description string // Power BI's
+	OwnDescription    string // the book's
+	OwnVersion        int64
 	Hidden            bool
 	Columns, Measures int
 }

@@ -177,7 +177,8 @@ func (s *Store) ListDatasets(ctx context.Context, view *visibility.View, f knowl
 }
 
 const listTables = `
-select t.name, coalesce(nullif(t.own_description, ''), t.description) as description, t.is_hidden,
+select t.name, t.description, t.own_description, t.is_hidden,
+  coalesce((select o.version from own_text o where o.dataset_id = d.id and o.kind = 'table' and o.element_id = t.id), 0) as own_version,
   (select count(*) from powerbi_column c where c.table_id = t.id and c.removed_at is null and {columns c t}) as columns,
   (select count(*) from powerbi_measure m where m.table_id = t.id and m.removed_at is null and {measures m t}) as measures
 from powerbi_table t join powerbi_dataset d on d.id = t.dataset_id
@@ -187,6 +188,8 @@ order by t.folded`
 type tableRow struct {
 	Name        string `db:"name"`
 	Description string `db:"description"`
+	Own         string `db:"own_description"`
+	OwnVersion  int64  `db:"own_version"`
 	IsHidden    bool   `db:"is_hidden"`
 	Columns     int    `db:"columns"`
 	Measures    int    `db:"measures"`
@@ -202,7 +205,7 @@ func (s *Store) ListTables(ctx context.Context, view *visibility.View, id string
 	for _, t := range found {
 		if t.Columns+t.Measures > 0 {
 			tables = append(tables, knowledge.ListedTable{
-				Name: t.Name, Description: t.Description, Hidden: t.IsHidden, Columns: t.Columns, Measures: t.Measures,
+				Name: t.Name, Description: t.Description, OwnDescription: t.Own, OwnVersion: t.OwnVersion, Hidden: t.IsHidden, Columns: t.Columns, Measures: t.Measures,
 			})
 		}
 	}
@@ -245,16 +248,18 @@ select
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and {measures m t}) as measures,
   (select count(*) from powerbi_measure m join powerbi_table t on t.id = m.table_id
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and not {measures m t}) as hidden_measures,
-  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read' and r.read_at >= coalesce(d.schema_at, r.read_at)) as relationships_read
+  exists (select from model_read r where r.dataset_id = d.id and r.state = 'read' and r.read_at >= coalesce(d.schema_at, r.read_at)) as relationships_read,
+  coalesce((select o.version from own_text o where o.dataset_id = d.id and o.kind = 'dataset' and o.element_id = 0), 0) as own_version
 from powerbi_dataset d
 where d.id = @dataset and {datasets d}`
 
 type countRow struct {
-	Columns           int  `db:"columns"`
-	HiddenColumns     int  `db:"hidden_columns"`
-	Measures          int  `db:"measures"`
-	HiddenMeasures    int  `db:"hidden_measures"`
-	RelationshipsRead bool `db:"relationships_read"`
+	Columns           int   `db:"columns"`
+	HiddenColumns     int   `db:"hidden_columns"`
+	Measures          int   `db:"measures"`
+	HiddenMeasures    int   `db:"hidden_measures"`
+	RelationshipsRead bool  `db:"relationships_read"`
+	OwnVersion        int64 `db:"own_version"`
 }
 
 // CountDataset counts what view shows of a dataset and what it leaves out.
@@ -269,5 +274,6 @@ func (s *Store) CountDataset(ctx context.Context, view *visibility.View, id stri
 	c := found[0]
 	return knowledge.DatasetCounts{
 		Columns: c.Columns, Measures: c.Measures, PIIHidden: c.HiddenColumns + c.HiddenMeasures, RelationshipsRead: c.RelationshipsRead,
+		OwnVersion: c.OwnVersion,
 	}, nil
 }

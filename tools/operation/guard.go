@@ -157,7 +157,7 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 		c.Name = d.dataset(in)
 	}
 	if c.Name == "" {
-		if d.question == askDataset {
+		if d.question == askDataset || d.question == askBook && d.dataset != nil {
 			return Invalidf("list_datasets gives their names.", "No dataset is named.")
 		}
 		return nil
@@ -168,7 +168,11 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 			return err
 		}
 		c.Dataset = found
-		return g.ask(ctx, c, d.Action, found.Resource())
+		action := d.Action
+		if d.question == askBook {
+			action = policies.Describe
+		}
+		return g.ask(ctx, c, action, found.Resource())
 	}
 	if d.question == askListed {
 		return nil

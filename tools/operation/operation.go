@@ -59,7 +59,7 @@ type Operation[In, Out any] struct {
 }
 
 // A Question is what is asked of policies before the handler runs. Make one with
-// [OnBook], [OnAdmin], [OnDataset], [OnVisible] or [OwnAccount]; an operation
+// [OnBook], [OnBookOf], [OnAdmin], [OnDataset], [OnVisible] or [OwnAccount]; an operation
 // without one does not register.
 type Question[In any] struct {
 	kind    questionKind
@@ -82,6 +82,13 @@ const (
 // OnBook asks for action on the book as a whole.
 func OnBook[In any](action policies.Action) Question[In] {
 	return Question[In]{kind: askBook, action: action}
+}
+
+// OnBookOf asks for action on the book, and then finds the dataset that the input
+// names as [OnDataset] does, asking for describe on it: what is written is about
+// something that the caller can see.
+func OnBookOf[In any](action policies.Action, dataset func(In) string) Question[In] {
+	return Question[In]{kind: askBook, action: action, dataset: dataset}
 }
 
 // OnAdmin asks for an admin action.
