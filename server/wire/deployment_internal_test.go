@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -51,7 +52,7 @@ func (d *deployment) Write(p []byte) (int, error) {
 
 // newDeployment starts it and returns when everybody's account is connected and the
 // first sync is done.
-func newDeployment(t *testing.T) *deployment {
+func newDeployment(t *testing.T, layers ...fs.FS) *deployment {
 	t.Helper()
 	d := &deployment{T: t, db: postgrestest.New(t)}
 	log := slog.New(slog.NewTextHandler(d, nil))
@@ -68,7 +69,7 @@ func newDeployment(t *testing.T) *deployment {
 	d.cfg = config.Config{
 		Environment: config.Test, PublicBaseURL: fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port),
 		Deployment: "a deployment", AuthSecret: strings.Repeat("planted-auth-secret", 2), IdentityFolder: t.TempDir(),
-		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t),
+		DatabaseAPI: d.db.URL(postgres.API), DatabaseWorker: d.db.URL(postgres.Worker), CerbosAddress: cerbostest.Start(t, layers...),
 		TenantID: sample.TenantID, Authority: microsoft.URL + sample.LoginPath,
 		GraphURL: microsoft.URL + sample.GraphPath + "/v1.0", APIURL: microsoft.URL + sample.PowerBIPath + "/v1.0/myorg",
 		ClientID: sample.AppID, ScannerClientID: sample.ScannerID, GoogleIssuer: microsoft.URL + sample.GooglePath, AllowDevSignIn: true,
@@ -139,6 +140,7 @@ func (d *deployment) recorded(h http.Handler) http.Handler {
 type browser struct {
 	*deployment
 	cookie string
+	key    string // an API key, in place of a session
 }
 
 func (d *deployment) signIn(email string) *browser {
@@ -182,6 +184,9 @@ func (b *browser) send(method, path, body string, header map[string]string) answ
 		}
 		if b.cookie != "" {
 			r.AddCookie(&http.Cookie{Name: session.Cookie, Value: b.cookie})
+		}
+		if b.key != "" {
+			r.Header.Set("Authorization", "Bearer "+b.key)
 		}
 		for name, value := range header {
 			r.Header.Set(name, value)

@@ -226,12 +226,21 @@ func translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, policies.ErrTooLarge):
+		return &Error{Kind: Unavailable, Sentence: "Power BI lists you at more workspaces, apps and datasets than one decision can take.", Next: "An admin of Power BI can share workspaces with you instead of single datasets.", Cause: err}
+	case isUntranslatable(err):
+		return &Error{Kind: Unavailable, Sentence: "A policy of this deployment decides on datasets by what lists cannot follow.", Next: "Tell an admin: the log names it.", Cause: err}
 	case errors.Is(err, policies.ErrUnavailable), errors.Is(err, postgres.ErrUnavailable):
 		return &Error{Kind: Unavailable, Sentence: "This cannot be decided just now.", Next: "Try again in a few seconds.", RetryAfter: 2 * time.Second, Cause: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Kind: Timeout, Sentence: "This took too long.", Next: "Ask for less, or try again.", Cause: err}
 	}
 	return err
+}
+
+func isUntranslatable(err error) bool {
+	_, ok := errors.AsType[*visibility.UntranslatableError](err)
+	return ok
 }
 
 // settle logs and audits a call that failed.
