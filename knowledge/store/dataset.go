@@ -40,6 +40,10 @@ type datasetRow struct {
 	SeenAt         time.Time       `db:"last_seen_at"`
 }
 
+func (r datasetRow) weight() int {
+	return 512 + len(r.Description) + len(r.OwnDescription) + len(r.Custom) + 64*(len(r.AppIDs)+len(r.AppNames))
+}
+
 func (r *datasetRow) dataset() (knowledge.Dataset, error) {
 	d := knowledge.Dataset{
 		ID: r.ID, Name: r.Name, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, AppIDs: r.AppIDs, AppNames: r.AppNames,
@@ -158,17 +162,19 @@ type totalRow struct {
 	Total int `db:"total"`
 }
 
+func (totalRow) weight() int { return 64 }
+
 // ListDatasets returns one range of the datasets that match and that view shows,
 // and how many of these there are.
 func (s *Store) ListDatasets(ctx context.Context, view *visibility.View, f knowledge.DatasetFilter, r knowledge.Range) ([]knowledge.Dataset, int, error) {
 	args := pgx.NamedArgs{
 		"pattern": pattern(f.Words), "workspace": knowledge.Fold(f.Workspace), "offset": r.Offset, "limit": r.Limit,
 	}
-	found, err := rows[datasetRow](ctx, s, view, listDatasets, args)
+	found, err := keptRows[datasetRow](ctx, s, view, listDatasets, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("listing datasets: %w", err)
 	}
-	total, err := rows[totalRow](ctx, s, view, countDatasets, args)
+	total, err := keptRows[totalRow](ctx, s, view, countDatasets, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("counting datasets: %w", err)
 	}
