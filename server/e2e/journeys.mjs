@@ -511,13 +511,15 @@ const journeys = {
 
     const a = await visit();
     await a.signIn(admin, '/admin/datasets');
+    await a.page.getByText('Board pack', { exact: true }).waitFor();
     await a.page.getByLabel('Find a dataset by name').fill('sales');
+    await a.page.getByText('Board pack', { exact: true }).waitFor({ state: 'detached' });
     await a.page.getByRole('button', { name: 'Switch Sales off', exact: true }).click();
     await a.look('datasets-switch');
     await a.page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
     await a.page.getByText('Switched off by').waitFor();
     await a.look('datasets-off');
-    v.provoke('404 /api/v1/datasets/');
+    v.provoke(`404 /api/v1${new URL(v.page.url()).pathname}`);
     await v.page.reload();
     await v.page.getByRole('alert').waitFor();
     await v.page.goto('/');

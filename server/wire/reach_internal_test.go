@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// VIS-02, VIS-13, VIS-22, AUTHZ-30: each way to a dataset, to the person and to a
+// VIS-02, VIS-13, AUTHZ-30: each way to a dataset, to the person and to a
 // group of theirs, through everything that lists, finds or counts; and with none of
 // them nothing. An entry counts from the very next request on, on one session.
 func TestEachWayToADataset(t *testing.T) {

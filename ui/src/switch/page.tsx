@@ -30,7 +30,7 @@ export function SwitchPage() {
         A dataset that is off is absent here for everybody, whatever a policy says. Power BI is not changed. You see names and
         counts alone of datasets that Power BI does not show you.
       </p>
-      <div class="filter">
+      <div class="stack">
         <label class="find">
           Find a dataset by name
           <input type="search" maxLength={200} defaultValue={words} onInput={(event) => find(event.currentTarget.value)} />
