@@ -155,7 +155,7 @@ func TestListsAgreeWithSingleChecks(t *testing.T) {
 		`R.id == "sales"`, `R.id == "` + strings.ToUpper(id('d', 2)) + `"`, `!(R.id in ["sales", "` + id('d', 2) + `"])`,
 		`deny R.attr.endorsement == "Certified"`, `deny !(R.id in P.attr.powerbi_dataset_ids)`,
 	}
-	for range 150 {
+	for range 60 {
 		rule := expression(random, 3)
 		if random.IntN(4) == 0 {
 			rule = "deny " + rule

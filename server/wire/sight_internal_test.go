@@ -128,7 +128,7 @@ func seen(a answer, asked ...string) string {
 
 const nowhere = "5a3b1c00-7e57-4000-8000-00000000ffff"
 
-// VIS-06, VIS-30: a dataset that the caller may not describe, and what is in it,
+// VIS-06: a dataset that the caller may not describe, and what is in it,
 // answers byte for byte as one that does not exist, wherever one can be named.
 func TestHiddenAnswersAsMissing(t *testing.T) {
 	t.Parallel()
