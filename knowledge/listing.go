@@ -14,7 +14,8 @@ type DatasetFilter struct {
 // DatasetCounts has how many elements of a dataset the caller can see.
 type DatasetCounts struct {
 	Columns, Measures int
-	PIIHidden         int // columns and measures left out as personal data
+	PIIHidden         int   // columns and measures left out as personal data
+	OwnVersion        int64 // of what the book says of the dataset itself
 
 	// Parts says of each part that is read under people's tokens what is known.
 	Parts []PartReading
@@ -33,7 +34,9 @@ type ListedColumn struct {
 	DatasetID, Dataset string
 	Table, Name        string
 	DataType           DataType
-	Description        string
+	Description        string // Power BI's
+	OwnDescription     string // the book's
+	OwnVersion         int64  // of what the book says; 0 where it says nothing
 	Expression         string // DAX of a calculated column
 	Hidden             bool
 	PII                bool // marked; seen by holders of pii_reader alone
@@ -43,7 +46,9 @@ type ListedColumn struct {
 type ListedMeasure struct {
 	DatasetID, Dataset string
 	Table, Name        string
-	Description        string
+	Description        string // Power BI's
+	OwnDescription     string // the book's
+	OwnVersion         int64
 	Expression         string // DAX; empty where it is not known
 	Format             string
 	Hidden             bool
@@ -65,14 +70,17 @@ type Hit struct {
 	Kind                          HitKind
 	DatasetID, Dataset, Workspace string
 	Table, Name                   string
-	Description                   string
+	Description                   string // Power BI's
+	OwnDescription                string // the book's
 	Endorsement                   string // of its dataset
 	Rank                          float64
 }
 
 // A ListedTable is a table of the mirror with what the caller can see of it.
 type ListedTable struct {
-	Name, Description string
+	Name, Description string // Power BI's
+	OwnDescription    string // the book's
+	OwnVersion        int64
 	Hidden            bool
 	Columns, Measures int
 }

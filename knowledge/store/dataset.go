@@ -40,6 +40,10 @@ type datasetRow struct {
 	SeenAt         time.Time       `db:"last_seen_at"`
 }
 
+func (r datasetRow) weight() int {
+	return 512 + len(r.Description) + len(r.OwnDescription) + len(r.Custom) + 64*(len(r.AppIDs)+len(r.AppNames))
+}
+
 func (r *datasetRow) dataset() (knowledge.Dataset, error) {
 	d := knowledge.Dataset{
 		ID: r.ID, Name: r.Name, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, AppIDs: r.AppIDs, AppNames: r.AppNames,
@@ -135,28 +139,37 @@ func (s *Store) NearestDatasets(ctx context.Context, view *visibility.View, name
 	return knowledge.Nearest(name, names, 5), nil
 }
 
-const listDatasets = `
+// Most lists are of everything. What could narrow them is left out of those: a plan
+// is made once for all arguments, and one that must do for a filter as well takes
+// several times as long where there is none.
+const (
+	listDatasets  = listed + listedInOrder
+	countDatasets = `select count(*) as total from powerbi_dataset d where {datasets d}`
+	listNarrowed  = listed + narrowed + listedInOrder
+	countNarrowed = `select count(*) as total from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id where {datasets d}` + narrowed
+
+	listed = `
 with element as (
   select` + datasetColumns + `, d.folded
   from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
-  where {datasets d}
+  where {datasets d}`
+
+	narrowed = `
     and (@pattern = '' or d.name ilike @pattern or d.description ilike @pattern or d.own_description ilike @pattern)
-    and (@workspace = '' or w.folded = @workspace or w.id::text = @workspace)
+    and (@workspace = '' or w.folded = @workspace or w.id::text = @workspace)`
+
+	listedInOrder = `
 )
 select id, name, workspace_id, workspace, app_ids, app_names, description, own_description, endorsement, sensitivity_label,
   has_row_level_security, schema_error, configured_by, custom, last_seen_at
 from element order by folded, id offset @offset limit @limit`
-
-const countDatasets = `
-select count(*) as total
-from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
-where {datasets d}
-  and (@pattern = '' or d.name ilike @pattern or d.description ilike @pattern or d.own_description ilike @pattern)
-  and (@workspace = '' or w.folded = @workspace or w.id::text = @workspace)`
+)
 
 type totalRow struct {
 	Total int `db:"total"`
 }
+
+func (totalRow) weight() int { return 64 }
 
 // ListDatasets returns one range of the datasets that match and that view shows,
 // and how many of these there are.
@@ -164,20 +177,25 @@ func (s *Store) ListDatasets(ctx context.Context, view *visibility.View, f knowl
 	args := pgx.NamedArgs{
 		"pattern": pattern(f.Words), "workspace": knowledge.Fold(f.Workspace), "offset": r.Offset, "limit": r.Limit,
 	}
-	found, err := rows[datasetRow](ctx, s, view, listDatasets, args)
+	list, count := listDatasets, countDatasets
+	if args["pattern"] != "" || args["workspace"] != "" {
+		list, count = listNarrowed, countNarrowed
+	}
+	found, err := keptRows[datasetRow](ctx, s, view, list, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("listing datasets: %w", err)
 	}
-	total, err := rows[totalRow](ctx, s, view, countDatasets, args)
+	total, err := keptRows[totalRow](ctx, s, view, count, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("counting datasets: %w", err)
 	}
-	list, err := datasets(found)
-	return list, total[0].Total, err
+	all, err := datasets(found)
+	return all, total[0].Total, err
 }
 
 const listTables = `
-select t.name, coalesce(nullif(t.own_description, ''), t.description) as description, t.is_hidden,
+select t.name, t.description, t.own_description, t.is_hidden,
+  coalesce((select o.version from own_text o where o.dataset_id = d.id and o.kind = 'table' and o.element_id = t.id), 0) as own_version,
   (select count(*) from powerbi_column c where c.table_id = t.id and c.removed_at is null and {columns c t}) as columns,
   (select count(*) from powerbi_measure m where m.table_id = t.id and m.removed_at is null and {measures m t}) as measures
 from powerbi_table t join powerbi_dataset d on d.id = t.dataset_id
@@ -187,6 +205,8 @@ order by t.folded`
 type tableRow struct {
 	Name        string `db:"name"`
 	Description string `db:"description"`
+	Own         string `db:"own_description"`
+	OwnVersion  int64  `db:"own_version"`
 	IsHidden    bool   `db:"is_hidden"`
 	Columns     int    `db:"columns"`
 	Measures    int    `db:"measures"`
@@ -202,7 +222,7 @@ func (s *Store) ListTables(ctx context.Context, view *visibility.View, id string
 	for _, t := range found {
 		if t.Columns+t.Measures > 0 {
 			tables = append(tables, knowledge.ListedTable{
-				Name: t.Name, Description: t.Description, Hidden: t.IsHidden, Columns: t.Columns, Measures: t.Measures,
+				Name: t.Name, Description: t.Description, OwnDescription: t.Own, OwnVersion: t.OwnVersion, Hidden: t.IsHidden, Columns: t.Columns, Measures: t.Measures,
 			})
 		}
 	}
@@ -245,6 +265,7 @@ select
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and {measures m t}) as measures,
   (select count(*) from powerbi_measure m join powerbi_table t on t.id = m.table_id
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and not {measures m t}) as hidden_measures,
+  coalesce((select o.version from own_text o where o.dataset_id = d.id and o.kind = 'dataset' and o.element_id = 0), 0) as own_version,
   coalesce((select jsonb_agg(jsonb_build_object('part', r.part, 'at', case when ` + current + ` or r.state = 'read' then r.read_at end,
       'reason', case when ` + current + ` then r.reason else '' end, 'state',
       case when ` + current + ` then r.state when r.state = 'read' then 'outdated' else 'not_read' end))
@@ -257,6 +278,7 @@ type countRow struct {
 	HiddenColumns  int             `db:"hidden_columns"`
 	Measures       int             `db:"measures"`
 	HiddenMeasures int             `db:"hidden_measures"`
+	OwnVersion     int64           `db:"own_version"`
 	Parts          json.RawMessage `db:"parts"`
 }
 
@@ -274,7 +296,7 @@ func (s *Store) CountDataset(ctx context.Context, view *visibility.View, id stri
 	if err := json.Unmarshal(c.Parts, &tried); err != nil {
 		return knowledge.DatasetCounts{}, fmt.Errorf("reading what is known of a model: %w", err)
 	}
-	counts := knowledge.DatasetCounts{Columns: c.Columns, Measures: c.Measures, PIIHidden: c.HiddenColumns + c.HiddenMeasures}
+	counts := knowledge.DatasetCounts{Columns: c.Columns, Measures: c.Measures, PIIHidden: c.HiddenColumns + c.HiddenMeasures, OwnVersion: c.OwnVersion}
 	for _, part := range knowledge.ModelParts() {
 		reading := knowledge.PartReading{Part: part, State: knowledge.PartNotRead}
 		for _, t := range tried {

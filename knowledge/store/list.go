@@ -42,8 +42,8 @@ with d as materialized (
 
 	ofColumns = `
 ), element as materialized (
-  select d.datasets, d.id as dataset_id, d.name as dataset, t.name as table_name, c.name, c.data_type as data_type,
-    coalesce(nullif(c.own_description, ''), c.description) as description, c.expression, c.is_hidden,
+  select d.datasets, c.id, 'column' as kind, d.id as dataset_id, d.name as dataset, t.name as table_name, c.name, c.data_type as data_type,
+    c.description, c.own_description, c.expression, c.is_hidden,
     t.folded as table_folded, c.folded, {pii_column c t} as pii,
     (@pattern = '' or c.name ilike @pattern or c.description ilike @pattern or c.own_description ilike @pattern) as found
   from d
@@ -53,8 +53,8 @@ with d as materialized (
 
 	ofMeasures = `
 ), element as materialized (
-  select d.datasets, d.id as dataset_id, d.name as dataset, t.name as table_name, m.name, m.format as data_type,
-    coalesce(nullif(m.own_description, ''), m.description) as description, m.expression, m.is_hidden,
+  select d.datasets, m.id, 'measure' as kind, d.id as dataset_id, d.name as dataset, t.name as table_name, m.name, m.format as data_type,
+    m.description, m.own_description, m.expression, m.is_hidden,
     t.folded as table_folded, m.folded, {pii_measure m t} as pii,
     (@pattern = '' or m.name ilike @pattern or m.description ilike @pattern or m.own_description ilike @pattern) as found
   from d
@@ -68,7 +68,8 @@ select count(*) filter (where ({reads pii} or not pii) and found) over () as tot
   count(*) filter (where pii and not {reads pii}) over () as hidden,
   count(*) filter (where {reads pii} or not pii) over () as any_shown,
   datasets, ({reads pii} or not pii) and found as listed,
-  dataset_id::text as dataset_id, dataset, table_name, name, data_type, description, expression, is_hidden, pii
+  dataset_id::text as dataset_id, dataset, table_name, name, data_type, description, own_description, expression, is_hidden, pii,
+  coalesce((select o.version from own_text o where o.dataset_id = element.dataset_id and o.kind = element.kind and o.element_id = element.id), 0) as own_version
 from element
 order by ({reads pii} or not pii) and found desc, dataset, element.dataset_id, table_folded, folded
 offset @offset limit @limit`
@@ -87,13 +88,15 @@ type elementRow struct {
 	Name        string `db:"name"`
 	Type        string `db:"data_type"` // a measure's format
 	Description string `db:"description"`
+	Own         string `db:"own_description"`
+	OwnVersion  int64  `db:"own_version"`
 	Expression  string `db:"expression"`
 	IsHidden    bool   `db:"is_hidden"`
 	PII         bool   `db:"pii"`
 }
 
 func (e elementRow) weight() int {
-	return 256 + len(e.Dataset) + len(e.Table) + len(e.Name) + len(e.Description) + len(e.Expression)
+	return 256 + len(e.Dataset) + len(e.Table) + len(e.Name) + len(e.Description) + len(e.Own) + len(e.Expression)
 }
 
 // elements runs one of the two lists. What is hidden is counted whatever words
@@ -151,7 +154,8 @@ func (s *Store) ListColumns(ctx context.Context, view *visibility.View, f knowle
 	for i, e := range found {
 		columns[i] = knowledge.ListedColumn{
 			DatasetID: e.DatasetID, Dataset: e.Dataset, Table: e.Table, Name: e.Name,
-			DataType: knowledge.DataType(e.Type), Description: e.Description, Expression: e.Expression, Hidden: e.IsHidden, PII: e.PII,
+			DataType: knowledge.DataType(e.Type), Description: e.Description, OwnDescription: e.Own, OwnVersion: e.OwnVersion,
+			Expression: e.Expression, Hidden: e.IsHidden, PII: e.PII,
 		}
 	}
 	return columns, total, hidden, nil
@@ -214,7 +218,8 @@ func (s *Store) ListMeasures(ctx context.Context, view *visibility.View, f knowl
 	for i, e := range found {
 		measures[i] = knowledge.ListedMeasure{
 			DatasetID: e.DatasetID, Dataset: e.Dataset, Table: e.Table, Name: e.Name,
-			Format: e.Type, Description: e.Description, Expression: e.Expression, Hidden: e.IsHidden, PII: e.PII,
+			Format: e.Type, Description: e.Description, OwnDescription: e.Own, OwnVersion: e.OwnVersion,
+			Expression: e.Expression, Hidden: e.IsHidden, PII: e.PII,
 		}
 	}
 	return measures, total, hidden, nil

@@ -50,6 +50,7 @@ func (s *statements) count() int {
 // every change and for everybody.
 func TestKeptListsAreAsIfReadAnew(t *testing.T) {
 	t.Parallel()
+	const app = "b0000000-0000-4000-8000-000000000000"
 	const near, far, dataset, other, me, group = "a0000000-0000-4000-8000-000000000000", "a0000000-0000-4000-8000-000000000001",
 		"d0000000-0000-4000-8000-000000000000", "d0000000-0000-4000-8000-000000000001",
 		"e0000000-0000-4000-8000-000000000000", "e0000000-0000-4000-8000-000000000001"
@@ -80,6 +81,7 @@ func TestKeptListsAreAsIfReadAnew(t *testing.T) {
 
 	callers := map[string]*policies.Principal{
 		"near":        {Kind: policies.Person, ID: me, Roles: []string{"viewer"}, WorkspaceIDs: []string{near}},
+		"by app":      {Kind: policies.Person, ID: me, Roles: []string{"viewer"}, AppIDs: []string{app}},
 		"far":         {Kind: policies.Person, ID: me, Roles: []string{"viewer"}, WorkspaceIDs: []string{far}},
 		"both":        {Kind: policies.Person, ID: me, Roles: []string{"viewer"}, WorkspaceIDs: []string{near, far}},
 		"shared":      {Kind: policies.Person, ID: me, Roles: []string{"viewer"}, DatasetIDs: []string{other}},
@@ -110,6 +112,8 @@ func TestKeptListsAreAsIfReadAnew(t *testing.T) {
 				fmt.Fprintf(&all, "%+v %+v: %+v %d %d %v\n", f, r, columns, n, hidden, err)
 				measures, n, hidden, err := s.ListMeasures(t.Context(), view, f, r)
 				fmt.Fprintf(&all, "%+v %+v: %+v %d %d %v\n", f, r, measures, n, hidden, err)
+				datasets, n, err := s.ListDatasets(t.Context(), view, knowledge.DatasetFilter{Words: f.Words}, r)
+				fmt.Fprintf(&all, "%+v %+v: %+v %d %v\n", f, r, datasets, n, err)
 			}
 		}
 		return all.String()
@@ -124,6 +128,13 @@ func TestKeptListsAreAsIfReadAnew(t *testing.T) {
 		`update powerbi_column set removed_at = now() where name = 'Name'`,
 		`insert into dataset_switch (dataset_id, is_off) values ('` + dataset + `', true)`,
 		`delete from dataset_switch`,
+		`update powerbi_measure set own_description = 'the last city'`,
+		`insert into own_text (dataset_id, kind, element_id) select dataset_id, 'measure', id from powerbi_measure`,
+		`update own_text set version = 2`,
+		`update powerbi_dataset set own_description = 'city', custom = '{"department": "retail"}'`,
+		`update powerbi_workspace set name = 'renamed', folded = 'renamed'`,
+		`insert into powerbi_app (id, workspace_id, name) values ('` + app + `', '` + near + `', 'app')`,
+		`insert into powerbi_app_dataset (app_id, dataset_id) values ('` + app + `', '` + other + `')`,
 		`update powerbi_dataset set workspace_id = '` + near + `'`,
 		`update powerbi_table set folded = 'client'`,
 		`insert into powerbi_access (item_kind, item_id, object_id, access_right) values ('dataset', '` + dataset + `', '` + group + `', 'Read')`,

@@ -20,21 +20,21 @@ import (
 const searchWords = `
 with element as (
   select 'measure' as kind, d.id as dataset_id, d.name as dataset, w.name as workspace, t.name as table_name, m.name, m.folded,
-    coalesce(nullif(m.own_description, ''), m.description) as description, 0.4 as bonus, d.endorsement
+    m.description, m.own_description, 0.4 as bonus, d.endorsement
   from powerbi_measure m join powerbi_table t on t.id = m.table_id
   join powerbi_dataset d on d.id = m.dataset_id join powerbi_workspace w on w.id = d.workspace_id
   where m.removed_at is null and t.removed_at is null and {datasets d} and not {pii_measure m t}
     and 'measure' = any(@kinds)
   union all
   select 'column', d.id, d.name, w.name, t.name, c.name, c.folded,
-    coalesce(nullif(c.own_description, ''), c.description), 0.2, d.endorsement
+    c.description, c.own_description, 0.2, d.endorsement
   from powerbi_column c join powerbi_table t on t.id = c.table_id
   join powerbi_dataset d on d.id = c.dataset_id join powerbi_workspace w on w.id = d.workspace_id
   where c.removed_at is null and t.removed_at is null and {datasets d} and not {pii_column c t}
     and 'column' = any(@kinds)
   union all
   select 'table', d.id, d.name, w.name, t.name, t.name, t.folded,
-    coalesce(nullif(t.own_description, ''), t.description), 0.1, d.endorsement
+    t.description, t.own_description, 0.1, d.endorsement
   from powerbi_table t
   join powerbi_dataset d on d.id = t.dataset_id join powerbi_workspace w on w.id = d.workspace_id
   where t.removed_at is null and {datasets d} and 'table' = any(@kinds)
@@ -42,17 +42,17 @@ with element as (
       or exists (select from powerbi_measure m where m.table_id = t.id and m.removed_at is null and not {pii_measure m t}))
   union all
   select 'dataset', d.id, d.name, w.name, '', d.name, d.folded,
-    coalesce(nullif(d.own_description, ''), d.description), 0.3, d.endorsement
+    d.description, d.own_description, 0.3, d.endorsement
   from powerbi_dataset d join powerbi_workspace w on w.id = d.workspace_id
   where {datasets d} and 'dataset' = any(@kinds)
 ), matched as (
   select e.*,
     (select count(*) from unnest(@patterns::text[]) p where e.folded like p) as in_name,
-    (select count(*) from unnest(@patterns::text[]) p where e.folded not like p and lower(e.description) like p) as in_description
+    (select count(*) from unnest(@patterns::text[]) p where e.folded not like p and lower(e.description || ' ' || e.own_description) like p) as in_description
   from element e
   where (@dataset = '' or e.dataset_id::text = @dataset)
 )
-select kind, dataset_id::text as dataset_id, dataset, workspace, table_name, name, description, endorsement,
+select kind, dataset_id::text as dataset_id, dataset, workspace, table_name, name, description, own_description, endorsement,
   ((case when folded = @whole then 10 when position(' ' || folded || ' ' in ' ' || @whole || ' ') > 0 then 4 else 0 end) + 3 * in_name + 0.3 * in_description + bonus
     + case endorsement when 'Certified' then 1 when 'Promoted' then 0.5 else 0 end
     - 0.1 * abs(cardinality(string_to_array(folded, ' ')) - in_name))::float8 as rank
@@ -69,6 +69,7 @@ type hitRow struct {
 	Table       string  `db:"table_name"`
 	Name        string  `db:"name"`
 	Description string  `db:"description"`
+	Own         string  `db:"own_description"`
 	Endorsement string  `db:"endorsement"`
 	Rank        float64 `db:"rank"`
 }
@@ -92,7 +93,7 @@ func (s *Store) Search(ctx context.Context, view *visibility.View, words string,
 	for i, r := range found {
 		hits[i] = knowledge.Hit{
 			Kind: knowledge.HitKind(r.Kind), DatasetID: r.DatasetID, Dataset: r.Dataset, Workspace: r.Workspace,
-			Table: r.Table, Name: r.Name, Description: r.Description, Endorsement: r.Endorsement, Rank: r.Rank,
+			Table: r.Table, Name: r.Name, Description: r.Description, OwnDescription: r.Own, Endorsement: r.Endorsement, Rank: r.Rank,
 		}
 	}
 	return hits, nil

@@ -299,18 +299,69 @@ func texts(list []any) []string {
 	return out
 }
 
-func (c and) sql(w *writer) string { return join(c, " and ", "true", w) }
-func (c or) sql(w *writer) string  { return join(c, " or ", "false", w) }
+func (c and) sql(w *writer) string { return join(c, " and ", true, w) }
+func (c or) sql(w *writer) string  { return join(c, " or ", false, w) }
 
-func join(all []condition, by, empty string, w *writer) string {
-	if len(all) == 0 {
-		return empty
+// join leaves out what changes nothing, so that where one condition is left it
+// stands by itself: PostgreSQL makes a join of an exists only where no or is around
+// it, be its other side false, and looks each row up in a subplan otherwise, which
+// takes three times as long. What is left out must not have asked for a
+// placeholder, so it is found before anything is written.
+func join(all []condition, by string, neutral bool, w *writer) string {
+	var parts []condition
+	for _, c := range all {
+		switch holds, settled := outcome(c); {
+		case !settled:
+			parts = append(parts, c)
+		case holds != neutral:
+			return always(holds).sql(w)
+		}
 	}
-	parts := make([]string, len(all))
-	for i, c := range all {
-		parts[i] = c.sql(w)
+	texts := make([]string, len(parts))
+	for i, c := range parts {
+		texts[i] = c.sql(w)
 	}
-	return "(" + strings.Join(parts, by) + ")"
+	switch len(texts) {
+	case 0:
+		return always(neutral).sql(w)
+	case 1:
+		return texts[0]
+	}
+	return "(" + strings.Join(texts, by) + ")"
+}
+
+// outcome reports whether c holds for every row or for none, where that can be
+// told without any.
+func outcome(c condition) (holds, settled bool) {
+	switch c := c.(type) {
+	case always:
+		return bool(c), true
+	case among:
+		return false, c.ids.n == 0
+	case inApps:
+		return false, c.ids.n == 0
+	case not:
+		holds, settled = outcome(c.condition)
+		return !holds, settled
+	case and:
+		return outcomeOf(c, true)
+	case or:
+		return outcomeOf(c, false)
+	}
+	return false, false
+}
+
+// outcomeOf is that of conditions of which each is neutral or decides them all.
+func outcomeOf(all []condition, neutral bool) (holds, settled bool) {
+	settled = true
+	for _, c := range all {
+		one, known := outcome(c)
+		if known && one != neutral {
+			return one, true
+		}
+		settled = settled && known
+	}
+	return neutral, settled
 }
 
 func (c not) sql(w *writer) string { return "(not " + c.condition.sql(w) + ")" }

@@ -137,7 +137,8 @@ func person(n int) *policies.Principal {
 // allow, decided by the real Cerbos and the real PostgreSQL.
 // VIS-02 VIS-08 VIS-09
 func TestListsAgreeWithSingleChecks(t *testing.T) {
-	random := rand.New(rand.NewPCG(7, 11))
+	const seed = 7
+	random := rand.New(rand.NewPCG(seed, 11))
 	rules := []string{
 		// Each attribute and operator once by itself.
 		`true`, `false`, `deny true`,
@@ -154,7 +155,7 @@ func TestListsAgreeWithSingleChecks(t *testing.T) {
 		`R.id == "sales"`, `R.id == "` + strings.ToUpper(id('d', 2)) + `"`, `!(R.id in ["sales", "` + id('d', 2) + `"])`,
 		`deny R.attr.endorsement == "Certified"`, `deny !(R.id in P.attr.powerbi_dataset_ids)`,
 	}
-	for range 40 {
+	for range 60 {
 		rule := expression(random, 3)
 		if random.IntN(4) == 0 {
 			rule = "deny " + rule
@@ -186,7 +187,7 @@ func TestListsAgreeWithSingleChecks(t *testing.T) {
 		}
 		if got := listed(t, db, v); !slices.Equal(got, want) {
 			var args visibility.Args
-			t.Errorf("%s, by %q:\nlisted  %v\nallowed %v\nsql %s\nargs %v", rule, p.MetadataVisibility, got, want, v.Datasets("d", args.Add), args)
+			t.Errorf("seed %d, %s, by %q:\nlisted  %v\nallowed %v\nsql %s\nargs %v", seed, rule, p.MetadataVisibility, got, want, v.Datasets("d", args.Add), args)
 		}
 		some = some || len(want) > 0 && len(want) < len(all)
 	}

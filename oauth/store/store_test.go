@@ -357,7 +357,7 @@ func TestTwoFirstSignInsOfOneAccountMakeOnePerson(t *testing.T) {
 	}
 }
 
-// VIS-13 to VIS-18
+// VIS-13, VIS-14, VIS-15, VIS-16: whose lists count, on both sides of the 7 days.
 func TestReach(t *testing.T) {
 	f := newFixture(t)
 	f.assign("viewer", store.ToTenant, "")

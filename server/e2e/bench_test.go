@@ -30,6 +30,7 @@ var sections = []struct {
 }{
 	{"PERF-01", "a guarded tool call", guardFigures},
 	{"PERF-02", "the analysis of personal data", piiFigures},
+	{"PERF-05", "lists of somebody who reaches much", listFigures},
 	{"PERF-09", "grouped sums beside PostgreSQL", sumFigures},
 	{"SAMPLE-04", "the sample tenant's start", sampleFigures},
 	{"SAMPLE-08", "the sample tenant small and grown", grownFigures},
@@ -37,7 +38,7 @@ var sections = []struct {
 	{"OPS-03", "the demo's start", demoFigures},
 }
 
-// PERF-01, PERF-02, PERF-09, SAMPLE-08, OPS-03, when asked for with -figures: each figure beside
+// PERF-01, PERF-02, PERF-05, PERF-09, SAMPLE-08, OPS-03, when asked for with -figures: each figure beside
 // its reference in the same run. With -run TestFigures/PERF-09 the file has that
 // section alone.
 func TestFigures(t *testing.T) {

@@ -500,6 +500,51 @@ const journeys = {
     return a.close();
   },
 
+  // BOOK-03, BOOK-04
+  'a curator describes a dataset and an admin switches it off and on': async () => {
+    const c = await visit();
+    await c.signIn('curator@sample.example');
+    await c.page.getByRole('link', { name: 'Sales', exact: true }).click();
+    await c.page.getByRole('button', { name: 'Describe Sales', exact: true }).click();
+    const dialog = c.page.getByRole('dialog', { name: 'Describe Sales' });
+    await dialog.getByLabel('What people here should know').fill('Without returns; ask Cleo.');
+    await c.look('dataset-describe');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await c.page.getByText('Without returns; ask Cleo.').first().waitFor();
+    await c.look('dataset-described');
+    await c.close();
+
+    const v = await visit();
+    await v.signIn(viewer);
+    await v.page.getByRole('link', { name: 'Sales', exact: true }).click();
+    await v.page.getByText('Without returns; ask Cleo.').waitFor();
+    await v.page.getByText('Order lines of all channels').waitFor();
+    assert.equal(await v.page.getByRole('button', { name: 'Describe Sales' }).count(), 0);
+
+    const a = await visit();
+    await a.signIn(admin, '/admin/datasets');
+    await a.page.getByText('Board pack', { exact: true }).waitFor();
+    await a.page.getByLabel('Find a dataset by name').fill('sales');
+    await a.page.getByText('Board pack', { exact: true }).waitFor({ state: 'detached' });
+    await a.page.getByRole('button', { name: 'Switch Sales off', exact: true }).click();
+    await a.look('datasets-switch');
+    await a.page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
+    await a.page.getByText('Switched off by').waitFor();
+    await a.look('datasets-off');
+    v.provoke(`404 /api/v1${new URL(v.page.url()).pathname}`);
+    await v.page.reload();
+    await v.page.getByRole('alert').waitFor();
+    await v.page.goto('/');
+    await v.page.getByRole('link', { name: 'Loyalty', exact: true }).waitFor();
+    assert.equal(await v.page.getByRole('link', { name: 'Sales', exact: true }).count(), 0);
+    await a.page.getByRole('button', { name: 'Switch Sales on', exact: true }).click();
+    await a.page.getByText('Switched on by').waitFor();
+    await v.page.reload();
+    await v.page.getByRole('link', { name: 'Sales', exact: true }).waitFor();
+    await v.close();
+    return a.close();
+  },
+
   // UI-02, UI-06: every screen as somebody who may not, and as nothing comes back.
   'the screens of those who may not, and of failures': async () => {
     const o = await visit();
@@ -513,7 +558,7 @@ const journeys = {
     await o.page.goto('/datasets/Sales');
     await o.page.getByRole('alert').waitFor();
     await o.look('dataset-missing');
-    for (const [path, name] of [['/admin/pii', 'pii/rules'], ['/admin/audit', 'audit']]) {
+    for (const [path, name] of [['/admin/datasets', 'datasets'], ['/admin/pii', 'pii/rules'], ['/admin/audit', 'audit']]) {
       o.provoke(`403 /api/v1/admin/${name}`);
       await o.page.goto(path);
       await o.page.getByText('You do not have permission to see this.').waitFor();
@@ -552,7 +597,7 @@ const journeys = {
     const { page } = v;
     const band = page.getByText(/^Sample data/);
     await v.signIn(admin);
-    for (const path of ['/', '/me', '/admin/pii', '/admin/audit', '/sign-in', '/datasets/Sales']) {
+    for (const path of ['/', '/me', '/admin/datasets', '/admin/pii', '/admin/audit', '/sign-in', '/datasets/Sales']) {
       await page.goto(path);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await band.waitFor();

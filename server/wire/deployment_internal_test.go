@@ -59,13 +59,8 @@ func (d *deployment) Write(p []byte) (int, error) {
 
 // newDeployment starts it and returns when everybody's account is connected and the
 // first sync is done.
-func newDeployment(t *testing.T) *deployment {
-	t.Helper()
-	return newDeploymentOver(t)
-}
-
-// newDeploymentOver is one with policies of its own.
-func newDeploymentOver(t *testing.T, layers ...fs.FS) *deployment {
+// Layers are policies of its own.
+func newDeployment(t *testing.T, layers ...fs.FS) *deployment {
 	t.Helper()
 	d := startDeployment(t, true, layers...)
 	if _, err := FillSample(t.Context(), d.cfg, d.tenant); err != nil {
@@ -179,6 +174,7 @@ func (d *deployment) recorded(host string, h http.Handler) http.Handler {
 type browser struct {
 	*deployment
 	cookie string
+	key    string // an API key, in place of a session
 }
 
 func (d *deployment) signIn(email string) *browser {
@@ -222,6 +218,9 @@ func (b *browser) send(method, path, body string, header map[string]string) answ
 		}
 		if b.cookie != "" {
 			r.AddCookie(&http.Cookie{Name: session.Cookie, Value: b.cookie})
+		}
+		if b.key != "" {
+			r.Header.Set("Authorization", "Bearer "+b.key)
 		}
 		for name, value := range header {
 			r.Header.Set(name, value)

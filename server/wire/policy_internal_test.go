@@ -15,7 +15,7 @@ func TestNoPolicyOpensPersonalData(t *testing.T) {
 	if err != nil || !strings.Contains(string(content), "[read_pii]") {
 		t.Fatalf("the example has no rule on personal data, %v", err)
 	}
-	d := newDeploymentOver(t, fstest.MapFS{"dataset.yaml": {Data: content}})
+	d := newDeployment(t, fstest.MapFS{"dataset.yaml": {Data: content}})
 	admin := d.signIn("admin@sample.example")
 	if a := admin.send(http.MethodPost, "/api/v1/admin/pii/mark", `{"reference":"Customer[Customer]"}`, nil); a.status != http.StatusOK {
 		t.Fatalf("marking: %d %s", a.status, a.body)
@@ -57,7 +57,7 @@ func TestNoPolicyOpensPersonalData(t *testing.T) {
 // ROLES-73: a rule on query decides by any attribute of the dataset, one of the
 // company's own included.
 func TestAQueryRuleOnACustomAttribute(t *testing.T) {
-	d := newDeploymentOver(t, fstest.MapFS{"dataset.yaml": {Data: []byte(`apiVersion: api.cerbos.dev/v1
+	d := newDeployment(t, fstest.MapFS{"dataset.yaml": {Data: []byte(`apiVersion: api.cerbos.dev/v1
 resourcePolicy:
   resource: dataset
   version: default

@@ -50,7 +50,8 @@ func List(s Store) *operation.Def {
 			for i, f := range found {
 				items[i] = Item{
 					Table: f.Table, Name: f.Name, Type: string(f.DataType),
-					Description: f.Description, DAX: f.Expression, Hidden: f.Hidden, PII: f.PII,
+					Description: f.Description, OwnDescription: f.OwnDescription, OwnVersion: f.OwnVersion,
+					DAX: f.Expression, Hidden: f.Hidden, PII: f.PII,
 				}
 				if in.Dataset == "" {
 					items[i].Dataset, items[i].DatasetID = f.Dataset, f.DatasetID
@@ -71,13 +72,15 @@ type ListInput struct {
 
 // An Item is a column in a list.
 type Item struct {
-	Dataset     string `json:"dataset,omitempty" doc:"Name of its dataset, where the list is over several"`
-	DatasetID   string `json:"dataset_id,omitempty" doc:"Id of its dataset, where the list is over several" format:"uuid"`
-	Table       string `json:"table" doc:"Name of its table"`
-	Name        string `json:"name" doc:"Name; in DAX it is 'Table'[Name]"`
-	Type        string `json:"type" doc:"string, int64, double, decimal, boolean, dateTime, binary or variant"`
-	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
-	DAX         string `json:"dax,omitempty" doc:"The expression of a calculated column (untrusted text)" cut:"text"`
-	Hidden      bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
-	PII         bool   `json:"pii,omitempty" doc:"Marked as personal data"`
+	Dataset        string `json:"dataset,omitempty" doc:"Name of its dataset, where the list is over several"`
+	DatasetID      string `json:"dataset_id,omitempty" doc:"Id of its dataset, where the list is over several" format:"uuid"`
+	Table          string `json:"table" doc:"Name of its table"`
+	Name           string `json:"name" doc:"Name; in DAX it is 'Table'[Name]"`
+	Type           string `json:"type" doc:"string, int64, double, decimal, boolean, dateTime, binary or variant"`
+	Description    string `json:"description,omitempty" doc:"What its owners say of it in Power BI (untrusted text)" cut:"text"`
+	OwnDescription string `json:"own_description,omitempty" doc:"What people say of it here (untrusted text)" cut:"text"`
+	OwnVersion     int64  `json:"own_version,omitempty" doc:"Version of what people say of it here; to write, give the one that you read"`
+	DAX            string `json:"dax,omitempty" doc:"The expression of a calculated column (untrusted text)" cut:"text"`
+	Hidden         bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
+	PII            bool   `json:"pii,omitempty" doc:"Marked as personal data"`
 }

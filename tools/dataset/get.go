@@ -35,7 +35,7 @@ func Get(s Store) *operation.Def {
 				Item: newItem(c.Dataset), WorkspaceID: c.Dataset.WorkspaceID, Apps: c.Dataset.AppNames,
 				ConfiguredBy: c.Dataset.ConfiguredBy, SeenAt: c.Dataset.SeenAt.UTC(),
 				Columns: counts.Columns, Measures: counts.Measures, PIIHidden: counts.PIIHidden,
-				Parts: make([]Part, len(counts.Parts)), Tables: make([]Table, len(tables)),
+				Parts: make([]Part, len(counts.Parts)), OwnVersion: counts.OwnVersion, Custom: fieldsOf(c.Dataset.Custom), Tables: make([]Table, len(tables)),
 			}
 			if out.Apps == nil {
 				out.Apps = []string{}
@@ -45,7 +45,7 @@ func Get(s Store) *operation.Def {
 				out.RelationshipsRead = out.RelationshipsRead || p.Part == knowledge.Relationships && p.State == knowledge.PartRead
 			}
 			for i, t := range tables {
-				out.Tables[i] = Table{Name: t.Name, Description: t.Description, Hidden: t.Hidden, Columns: t.Columns, Measures: t.Measures}
+				out.Tables[i] = Table{Name: t.Name, Description: t.Description, OwnDescription: t.OwnDescription, OwnVersion: t.OwnVersion, Hidden: t.Hidden, Columns: t.Columns, Measures: t.Measures}
 			}
 			return out, nil
 		},
@@ -69,17 +69,21 @@ type GetOutput struct {
 	PIIHidden         int       `json:"pii_hidden,omitempty" doc:"Columns and measures left out because they are personal data"`
 	RelationshipsRead bool      `json:"relationships_read" doc:"Whether the relationships between its tables are known here"`
 	Parts             []Part    `json:"parts" doc:"What Power BI does not tell in its scans and is read under people's tokens: what is known of each part, and what that means for queries"`
+	OwnVersion        int64     `json:"own_version,omitempty" doc:"Version of what people say of the dataset here; to write, give the one that you read"`
+	Custom            []Field   `json:"custom" doc:"Custom fields that people here gave the dataset"`
 	Tables            []Table   `json:"tables" doc:"Its tables" cut:"rows"`
 	Note              string    `json:"note,omitempty" doc:"What was left out of this answer, and how to get it"`
 }
 
 // A Table is a table of a dataset.
 type Table struct {
-	Name        string `json:"name" doc:"Name"`
-	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
-	Hidden      bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
-	Columns     int    `json:"columns" doc:"Columns that you can see"`
-	Measures    int    `json:"measures" doc:"Measures that you can see"`
+	Name           string `json:"name" doc:"Name"`
+	Description    string `json:"description,omitempty" doc:"What its owners say of it in Power BI (untrusted text)" cut:"text"`
+	OwnDescription string `json:"own_description,omitempty" doc:"What people say of it here (untrusted text)" cut:"text"`
+	OwnVersion     int64  `json:"own_version,omitempty" doc:"Version of what people say of it here; to write, give the one that you read"`
+	Hidden         bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
+	Columns        int    `json:"columns" doc:"Columns that you can see"`
+	Measures       int    `json:"measures" doc:"Measures that you can see"`
 }
 
 // WasCut says in the note which tables are missing.

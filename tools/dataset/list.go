@@ -50,7 +50,8 @@ type Item struct {
 	ID               string `json:"id" doc:"Id, Power BI's own" format:"uuid"`
 	Name             string `json:"name" doc:"Name"`
 	Workspace        string `json:"workspace" doc:"Name of its workspace"`
-	Description      string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
+	Description      string `json:"description,omitempty" doc:"What its owners say of it in Power BI (untrusted text)" cut:"text"`
+	OwnDescription   string `json:"own_description,omitempty" doc:"What people say of it here (untrusted text)" cut:"text"`
 	Endorsement      string `json:"endorsement,omitempty" doc:"Promoted or Certified"`
 	SensitivityLabel string `json:"sensitivity_label,omitempty" doc:"Id of its sensitivity label"`
 	HasRowSecurity   bool   `json:"has_row_level_security" doc:"Whether people see different rows of it"`
@@ -58,12 +59,8 @@ type Item struct {
 }
 
 func newItem(d *knowledge.Dataset) Item {
-	description := d.OwnDescription
-	if description == "" {
-		description = d.Description
-	}
 	return Item{
-		ID: d.ID, Name: d.Name, Workspace: d.Workspace, Description: description, Endorsement: d.Endorsement,
+		ID: d.ID, Name: d.Name, Workspace: d.Workspace, Description: d.Description, OwnDescription: d.OwnDescription, Endorsement: d.Endorsement,
 		SensitivityLabel: d.SensitivityLabel, HasRowSecurity: d.HasRowSecurity, SchemaError: d.SchemaError,
 	}
 }

@@ -48,7 +48,7 @@ func List(s Store) *operation.Def {
 			items := make([]Item, len(found))
 			for i, f := range found {
 				items[i] = Item{
-					Table: f.Table, Name: f.Name, Description: f.Description,
+					Table: f.Table, Name: f.Name, Description: f.Description, OwnDescription: f.OwnDescription, OwnVersion: f.OwnVersion,
 					DAX: f.Expression, Format: f.Format, Hidden: f.Hidden, PII: f.PII,
 				}
 				if in.Dataset == "" {
@@ -70,13 +70,15 @@ type ListInput struct {
 
 // An Item is a measure in a list.
 type Item struct {
-	Dataset     string `json:"dataset,omitempty" doc:"Name of its dataset, where the list is over several"`
-	DatasetID   string `json:"dataset_id,omitempty" doc:"Id of its dataset, where the list is over several" format:"uuid"`
-	Table       string `json:"table" doc:"Name of the table that holds it"`
-	Name        string `json:"name" doc:"Name; in DAX it is [Name]"`
-	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
-	DAX         string `json:"dax,omitempty" doc:"Its expression (untrusted text)" cut:"text"`
-	Format      string `json:"format,omitempty" doc:"How Power BI shows its value"`
-	Hidden      bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
-	PII         bool   `json:"pii,omitempty" doc:"Marked as personal data"`
+	Dataset        string `json:"dataset,omitempty" doc:"Name of its dataset, where the list is over several"`
+	DatasetID      string `json:"dataset_id,omitempty" doc:"Id of its dataset, where the list is over several" format:"uuid"`
+	Table          string `json:"table" doc:"Name of the table that holds it"`
+	Name           string `json:"name" doc:"Name; in DAX it is [Name]"`
+	Description    string `json:"description,omitempty" doc:"What its owners say of it in Power BI (untrusted text)" cut:"text"`
+	OwnDescription string `json:"own_description,omitempty" doc:"What people say of it here (untrusted text)" cut:"text"`
+	OwnVersion     int64  `json:"own_version,omitempty" doc:"Version of what people say of it here; to write, give the one that you read"`
+	DAX            string `json:"dax,omitempty" doc:"Its expression (untrusted text)" cut:"text"`
+	Format         string `json:"format,omitempty" doc:"How Power BI shows its value"`
+	Hidden         bool   `json:"hidden,omitempty" doc:"Hidden in reports; it can be queried all the same"`
+	PII            bool   `json:"pii,omitempty" doc:"Marked as personal data"`
 }

@@ -142,9 +142,7 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 			return err
 		}
 	case askAdmin:
-		return g.ask(ctx, c, d.Action, policies.Admin)
-	case askAdminDataset:
-		if err := g.ask(ctx, c, d.Action, policies.Admin); err != nil {
+		if err := g.ask(ctx, c, d.Action, policies.Admin); err != nil || d.dataset == nil {
 			return err
 		}
 	case askVisible, askListed:
@@ -161,7 +159,7 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 		c.Name = d.dataset(in)
 	}
 	if c.Name == "" {
-		if d.question == askDataset || d.question == askAdminDataset {
+		if d.question == askDataset || (d.question == askBook || d.question == askAdmin) && d.dataset != nil {
 			return Invalidf("list_datasets gives their names.", "No dataset is named.")
 		}
 		return nil
@@ -173,7 +171,7 @@ func (g *Guard) decide(ctx context.Context, d *Def, c *Call, in any) error {
 		}
 		c.Dataset = found
 		action := d.Action
-		if d.question == askAdminDataset {
+		if d.question == askBook || d.question == askAdmin {
 			action = policies.Describe
 		}
 		return g.ask(ctx, c, action, found.Resource())
@@ -230,12 +228,21 @@ func translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, policies.ErrTooLarge):
+		return &Error{Kind: Unavailable, Sentence: "Power BI lists you at more workspaces, apps and datasets than one decision can take.", Next: "An admin of Power BI can share workspaces with you instead of single datasets.", Cause: err}
+	case isUntranslatable(err):
+		return &Error{Kind: Unavailable, Sentence: "A policy of this deployment decides on datasets by what lists cannot follow.", Next: "Tell an admin: the log names it.", Cause: err}
 	case errors.Is(err, policies.ErrUnavailable), errors.Is(err, postgres.ErrUnavailable):
 		return &Error{Kind: Unavailable, Sentence: "This cannot be decided just now.", Next: "Try again in a few seconds.", RetryAfter: 2 * time.Second, Cause: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Kind: Timeout, Sentence: "This took too long.", Next: "Ask for less, or try again.", Cause: err}
 	}
 	return err
+}
+
+func isUntranslatable(err error) bool {
+	_, ok := errors.AsType[*visibility.UntranslatableError](err)
+	return ok
 }
 
 // settle logs and audits a call that failed.

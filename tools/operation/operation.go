@@ -59,7 +59,7 @@ type Operation[In, Out any] struct {
 }
 
 // A Question is what is asked of policies before the handler runs. Make one with
-// [OnBook], [OnAdmin], [OnAdminDataset], [OnDataset], [OnVisible] or [OwnAccount]; an operation
+// [OnBook], [OnBookOf], [OnAdmin], [OnAdminOf], [OnDataset], [OnVisible] or [OwnAccount]; an operation
 // without one does not register.
 type Question[In any] struct {
 	kind    questionKind
@@ -73,7 +73,6 @@ const (
 	noQuestion questionKind = iota
 	askBook
 	askAdmin
-	askAdminDataset
 	askDataset
 	askVisible
 	askListed
@@ -85,15 +84,22 @@ func OnBook[In any](action policies.Action) Question[In] {
 	return Question[In]{kind: askBook, action: action}
 }
 
+// OnBookOf asks for action on the book, and then finds the dataset that the input
+// names as [OnDataset] does, asking for describe on it: what is written is about
+// something that the caller can see.
+func OnBookOf[In any](action policies.Action, dataset func(In) string) Question[In] {
+	return Question[In]{kind: askBook, action: action, dataset: dataset}
+}
+
 // OnAdmin asks for an admin action.
 func OnAdmin[In any](action policies.Action) Question[In] {
 	return Question[In]{kind: askAdmin, action: action}
 }
 
-// OnAdminDataset asks for an admin action, and then finds the dataset that the input
+// OnAdminOf asks for an admin action, and then finds the dataset that the input
 // names as [OnDataset] does, among those that the admin may describe.
-func OnAdminDataset[In any](action policies.Action, dataset func(In) string) Question[In] {
-	return Question[In]{kind: askAdminDataset, action: action, dataset: dataset}
+func OnAdminOf[In any](action policies.Action, dataset func(In) string) Question[In] {
+	return Question[In]{kind: askAdmin, action: action, dataset: dataset}
 }
 
 // OnDataset finds the dataset that the input names, as the caller may see it,
@@ -166,7 +172,7 @@ func (o Operation[In, Out]) Def() *Def {
 	switch o.Ask.kind {
 	case askBook:
 		d.Kind = policies.KindBook
-	case askAdmin, askAdminDataset:
+	case askAdmin:
 		d.Kind = policies.KindAdmin
 	case askDataset, askVisible, askListed:
 		d.Kind = policies.KindDataset

@@ -22,7 +22,7 @@ func Explain(s Store, values Settings) *operation.Def {
 		Surfaces: operation.API,
 		Effect:   operation.Reads,
 		Rate:     operation.Rate{PerMinute: 60},
-		Ask:      operation.OnAdminDataset(policies.ManagePII, func(in ExplainInput) string { return in.Dataset }),
+		Ask:      operation.OnAdminOf(policies.ManagePII, func(in ExplainInput) string { return in.Dataset }),
 		Handle: func(ctx context.Context, c *operation.Call, in ExplainInput) (ExplainOutput, error) {
 			if (in.Query == "") == (in.Reference == "") {
 				return ExplainOutput{}, operation.Invalidf("Give --query, or --reference.", "Give a query or a reference, and not both.")

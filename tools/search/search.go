@@ -49,7 +49,7 @@ func Search(s Store) *operation.Def {
 			for i, h := range found {
 				out.Items[i] = Item{
 					Kind: string(h.Kind), Name: h.Name, Table: h.Table, Dataset: h.Dataset, DatasetID: h.DatasetID,
-					Workspace: h.Workspace, Endorsement: h.Endorsement, Description: h.Description,
+					Workspace: h.Workspace, Endorsement: h.Endorsement, Description: h.Description, OwnDescription: h.OwnDescription,
 				}
 			}
 			if len(found) == 0 {
@@ -76,14 +76,15 @@ type Output struct {
 
 // An Item is something that was found.
 type Item struct {
-	Kind        string `json:"kind" doc:"measure, column, table or dataset"`
-	Name        string `json:"name" doc:"Name"`
-	Table       string `json:"table,omitempty" doc:"Name of the table that holds it"`
-	Dataset     string `json:"dataset" doc:"Name of its dataset"`
-	DatasetID   string `json:"dataset_id" doc:"Id of its dataset" format:"uuid"`
-	Workspace   string `json:"workspace" doc:"Name of its workspace"`
-	Endorsement string `json:"endorsement,omitempty" doc:"Promoted or Certified, where its dataset is"`
-	Description string `json:"description,omitempty" doc:"What its owners say of it (untrusted text)" cut:"text"`
+	Kind           string `json:"kind" doc:"measure, column, table or dataset"`
+	Name           string `json:"name" doc:"Name"`
+	Table          string `json:"table,omitempty" doc:"Name of the table that holds it"`
+	Dataset        string `json:"dataset" doc:"Name of its dataset"`
+	DatasetID      string `json:"dataset_id" doc:"Id of its dataset" format:"uuid"`
+	Workspace      string `json:"workspace" doc:"Name of its workspace"`
+	Endorsement    string `json:"endorsement,omitempty" doc:"Promoted or Certified, where its dataset is"`
+	Description    string `json:"description,omitempty" doc:"What its owners say of it in Power BI (untrusted text)" cut:"text"`
+	OwnDescription string `json:"own_description,omitempty" doc:"What people say of it here (untrusted text)" cut:"text"`
 }
 
 // WasCut says in the note what was left out.

@@ -9,6 +9,7 @@ import { useLoad } from "./useload";
 
 const links = [
   { to: "/", name: "Datasets", admin: false },
+  { to: "/admin/datasets", name: "Off and on", admin: true },
   { to: "/admin/pii", name: "Personal data", admin: true },
   { to: "/admin/roles", name: "Roles", admin: true },
   { to: "/admin/sign-in", name: "Sign-in", admin: true },

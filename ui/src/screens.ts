@@ -13,6 +13,7 @@ export const framed: Record<string, Screen> = {
   "/": lazy(() => import("./home/page").then((m) => m.HomePage)),
   "/datasets/:id": lazy(() => import("./dataset/page").then((m) => m.DatasetPage)),
   "/me": lazy(() => import("./account/page").then((m) => m.AccountPage)),
+  "/admin/datasets": lazy(() => import("./switch/page").then((m) => m.SwitchPage)),
   "/admin/pii": lazy(() => import("./pii/page").then((m) => m.PIIPage)),
   "/admin/roles": lazy(() => import("./role/page").then((m) => m.RolePage)),
   "/admin/sign-in": lazy(() => import("./provider/page").then((m) => m.ProviderPage)),

@@ -21,6 +21,8 @@ export type RoleAssignment = Schemas["RoleItem"];
 export type RoleChange = Schemas["RoleOutcome"];
 export type Rule = Schemas["PiiListedRule"];
 export type Suggestion = Schemas["PiiSuggestionItem"];
+export type SwitchedDataset = Schemas["DatasetSwitchItem"];
+export type Written = Schemas["DatasetWriteOutput"];
 export type SignInWay = Schemas["ProviderItem"];
 export type Table = Schemas["DatasetTable"];
 
@@ -55,6 +57,21 @@ export const search = (query: string) => answer(client.GET("/api/v1/search", { p
 export const listDatasets = (cursor?: string) => answer(client.GET("/api/v1/datasets", { params: { query: { ...(cursor && { cursor }) } } }));
 
 export const getDataset = (dataset: string) => answer(client.GET("/api/v1/datasets/{dataset}", { params: { path: { dataset } } }));
+
+export type Description = { description: string; version: number; table?: string; column?: string; measure?: string };
+
+export const writeDescription = (dataset: string, body: Description) =>
+  answer(client.PUT("/api/v1/datasets/{dataset}/description", { params: { path: { dataset } }, body }));
+
+export const listAllDatasets = (words: string, off: boolean, cursor?: string) =>
+  answer(client.GET("/api/v1/admin/datasets", { params: { query: { ...(words && { words }), ...(off && { off }), ...(cursor && { cursor }) } } }));
+
+export const switchDataset = (dataset: string, off: boolean) => {
+  const params = { path: { dataset } };
+  return off
+    ? answer(client.POST("/api/v1/admin/datasets/{dataset}/off", { params }))
+    : answer(client.POST("/api/v1/admin/datasets/{dataset}/on", { params }));
+};
 
 export const listMeasures = (dataset: string, words: string, cursor?: string) =>
   answer(client.GET("/api/v1/measures", { params: { query: { dataset, ...(words && { words }), ...(cursor && { cursor }) } } }));

@@ -88,6 +88,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List every dataset, to switch it off or on
+         * @description Lists every dataset of the tenant by its name and counts, those too that you cannot see otherwise, and says which are off here. It opens nothing of them.
+         */
+        get: operations["list_all_datasets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/datasets/{dataset}/off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch a dataset off
+         * @description Makes a dataset absent here for everybody, admins included and whatever a policy says, from the next request on: in lists, searches and queries. Power BI itself is not changed.
+         */
+        post: operations["switch_dataset_off"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/datasets/{dataset}/on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch a dataset on again
+         * @description Brings a dataset that is off back, for those who could see it before.
+         */
+        post: operations["switch_dataset_on"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/grants": {
         parameters: {
             query?: never;
@@ -696,6 +756,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/datasets/{dataset}/description": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Write a description of your own
+         * @description Writes what people here say of a dataset, or of a table, column or measure in it, beside what Power BI says; no sync changes it. Custom fields are texts of a name; a policy may decide queries by those of a dataset.
+         */
+        put: operations["write_description"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -1014,12 +1094,19 @@ export interface components {
             dataset_id?: string;
             /** @description The expression of a calculated column (untrusted text) */
             dax?: string;
-            /** @description What its owners say of it (untrusted text) */
+            /** @description What its owners say of it in Power BI (untrusted text) */
             description?: string;
             /** @description Hidden in reports; it can be queried all the same */
             hidden?: boolean;
             /** @description Name; in DAX it is 'Table'[Name] */
             name: string;
+            /** @description What people say of it here (untrusted text) */
+            own_description?: string;
+            /**
+             * Format: int64
+             * @description Version of what people say of it here; to write, give the one that you read
+             */
+            own_version?: number;
             /** @description Marked as personal data */
             pii?: boolean;
             /** @description Name of its table */
@@ -1045,6 +1132,12 @@ export interface components {
              */
             total: number;
         };
+        DatasetField: {
+            /** @description Name */
+            name: string;
+            /** @description Its text (untrusted text) */
+            value: string;
+        };
         DatasetGetOutput: {
             /** @description Names of the apps that hold reports on it */
             apps: string[];
@@ -1055,7 +1148,9 @@ export interface components {
             columns: number;
             /** @description Who configured it in Power BI */
             configured_by?: string;
-            /** @description What its owners say of it (untrusted text) */
+            /** @description Custom fields that people here gave the dataset */
+            custom: components["schemas"]["DatasetField"][];
+            /** @description What its owners say of it in Power BI (untrusted text) */
             description?: string;
             /** @description Promoted or Certified */
             endorsement?: string;
@@ -1075,6 +1170,13 @@ export interface components {
             name: string;
             /** @description What was left out of this answer, and how to get it */
             note?: string;
+            /** @description What people say of it here (untrusted text) */
+            own_description?: string;
+            /**
+             * Format: int64
+             * @description Version of what people say of the dataset here; to write, give the one that you read
+             */
+            own_version?: number;
             /** @description What Power BI does not tell in its scans and is read under people's tokens: what is known of each part, and what that means for queries */
             parts: components["schemas"]["DatasetPart"][];
             /**
@@ -1104,7 +1206,7 @@ export interface components {
             workspace_id: string;
         };
         DatasetItem: {
-            /** @description What its owners say of it (untrusted text) */
+            /** @description What its owners say of it in Power BI (untrusted text) */
             description?: string;
             /** @description Promoted or Certified */
             endorsement?: string;
@@ -1117,6 +1219,8 @@ export interface components {
             id: string;
             /** @description Name */
             name: string;
+            /** @description What people say of it here (untrusted text) */
+            own_description?: string;
             /** @description Why Power BI told nothing of its tables */
             schema_error?: string;
             /** @description Id of its sensitivity label */
@@ -1163,13 +1267,71 @@ export interface components {
              */
             state: "read" | "outdated" | "refused" | "failed" | "not_read";
         };
+        DatasetSwitchItem: {
+            /**
+             * Format: date-time
+             * @description When it was switched last
+             */
+            changed_at?: string;
+            /** @description Who switched it last */
+            changed_by?: string;
+            /**
+             * Format: int64
+             * @description How many columns
+             */
+            columns: number;
+            /**
+             * Format: uuid
+             * @description Id, Power BI's own
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description How many measures
+             */
+            measures: number;
+            /** @description Name */
+            name: string;
+            /** @description Off here: absent for everybody */
+            off: boolean;
+            /**
+             * Format: int64
+             * @description How many tables it has
+             */
+            tables: number;
+            /**
+             * Format: int64
+             * @description How many times it was switched
+             */
+            version?: number;
+            /** @description Through what: browser or cli */
+            via?: string;
+        };
+        DatasetSwitchItemPage: {
+            /** @description What was found, in the order of the list */
+            items: components["schemas"]["DatasetSwitchItem"][];
+            /** @description Give this as cursor for the next page; absent on the last */
+            next_cursor?: string;
+            /** @description What was left out of this answer, and how to get it */
+            note?: string;
+            /**
+             * Format: int64
+             * @description How many items were left out because they are personal data
+             */
+            pii_hidden?: number;
+            /**
+             * Format: int64
+             * @description All items that you can see
+             */
+            total: number;
+        };
         DatasetTable: {
             /**
              * Format: int64
              * @description Columns that you can see
              */
             columns: number;
-            /** @description What its owners say of it (untrusted text) */
+            /** @description What its owners say of it in Power BI (untrusted text) */
             description?: string;
             /** @description Hidden in reports; it can be queried all the same */
             hidden?: boolean;
@@ -1180,6 +1342,33 @@ export interface components {
             measures: number;
             /** @description Name */
             name: string;
+            /** @description What people say of it here (untrusted text) */
+            own_description?: string;
+            /**
+             * Format: int64
+             * @description Version of what people say of it here; to write, give the one that you read
+             */
+            own_version?: number;
+        };
+        DatasetWriteOutput: {
+            /** @description Its custom fields */
+            custom: components["schemas"]["DatasetField"][];
+            /** @description Name of the dataset */
+            dataset: string;
+            /**
+             * Format: uuid
+             * @description Id of the dataset
+             */
+            dataset_id: string;
+            /** @description What people say of it here (untrusted text) */
+            own_description: string;
+            /**
+             * Format: int64
+             * @description The version that this became
+             */
+            own_version: number;
+            /** @description What in it was described; absent for the dataset itself */
+            reference?: string;
         };
         MeDisconnectOutput: {
             /** @description disconnected */
@@ -1269,7 +1458,7 @@ export interface components {
             dataset_id?: string;
             /** @description Its expression (untrusted text) */
             dax?: string;
-            /** @description What its owners say of it (untrusted text) */
+            /** @description What its owners say of it in Power BI (untrusted text) */
             description?: string;
             /** @description How Power BI shows its value */
             format?: string;
@@ -1277,6 +1466,13 @@ export interface components {
             hidden?: boolean;
             /** @description Name; in DAX it is [Name] */
             name: string;
+            /** @description What people say of it here (untrusted text) */
+            own_description?: string;
+            /**
+             * Format: int64
+             * @description Version of what people say of it here; to write, give the one that you read
+             */
+            own_version?: number;
             /** @description Marked as personal data */
             pii?: boolean;
             /** @description Name of the table that holds it */
@@ -1673,7 +1869,7 @@ export interface components {
              * @description Id of its dataset
              */
             dataset_id: string;
-            /** @description What its owners say of it (untrusted text) */
+            /** @description What its owners say of it in Power BI (untrusted text) */
             description?: string;
             /** @description Promoted or Certified, where its dataset is */
             endorsement?: string;
@@ -1681,6 +1877,8 @@ export interface components {
             kind: string;
             /** @description Name */
             name: string;
+            /** @description What people say of it here (untrusted text) */
+            own_description?: string;
             /** @description Name of the table that holds it */
             table?: string;
             /** @description Name of its workspace */
@@ -2123,6 +2321,108 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminRevokeConnectionOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    list_all_datasets: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before; leave out for the first page */
+                cursor?: string;
+                /** @description Items on a page */
+                limit?: number;
+                /** @description Only those that are off */
+                off?: boolean;
+                /** @description Words of the name */
+                words?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetSwitchItemPage"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    switch_dataset_off: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id, or a name that no other dataset of the tenant has */
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetSwitchItem"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    switch_dataset_on: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id, or a name that no other dataset of the tenant has */
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetSwitchItem"];
                 };
             };
             /** @description Refused or failed */
@@ -3555,6 +3855,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DatasetGetOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    write_description: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id, name, workspace/name, or an address of Power BI */
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name of the column that is meant, with its table */
+                    column?: string;
+                    /** @description Custom fields to set, each as name=text; nothing after = takes the field away */
+                    custom?: string[];
+                    /**
+                     * @description What to say; empty says nothing
+                     * @example Orders of the web shop, without returns
+                     */
+                    description: string;
+                    /** @description Name of the measure that is meant */
+                    measure?: string;
+                    /**
+                     * @description Name of a table: of the one that is meant, or of the column's
+                     * @example Customer
+                     */
+                    table?: string;
+                    /**
+                     * Format: int64
+                     * @description own_version as you read it; leave out where nothing was written yet
+                     */
+                    version?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetWriteOutput"];
                 };
             };
             /** @description Refused or failed */

@@ -7,6 +7,7 @@ import { More } from "../ui/more";
 import { usePages } from "../usepages";
 import { measureReference } from "./dax";
 import { hiddenSentence } from "./hidden";
+import { Descriptions } from "./own";
 import { useSought } from "./sought";
 
 type MeasuresProps = { dataset: string; words: string; ask: (measure: string) => void };
@@ -21,7 +22,7 @@ export function Measures({ dataset, words, ask }: MeasuresProps) {
           {total === 0 && <p class="quiet">{words ? "No measure has this in its name." : "It has no measure that you can see."}</p>}
           <ul class="plain rows">
             {pages.items.map((m) => (
-              <MeasureRow key={`${m.table}[${m.name}`} measure={m} sought={m.name === words} ask={ask} />
+              <MeasureRow key={`${m.table}[${m.name}`} measure={m} dataset={dataset} sought={m.name === words} ask={ask} />
             ))}
           </ul>
           <More pages={pages} total={total} />
@@ -32,7 +33,9 @@ export function Measures({ dataset, words, ask }: MeasuresProps) {
   );
 }
 
-function MeasureRow({ measure: m, sought, ask }: { measure: Measure; sought: boolean; ask: (measure: string) => void }) {
+type MeasureProps = { measure: Measure; dataset: string; sought: boolean; ask: (measure: string) => void };
+
+function MeasureRow({ measure: m, dataset, sought, ask }: MeasureProps) {
   return (
     <li ref={useSought(sought)}>
       <details open={sought}>
@@ -41,7 +44,14 @@ function MeasureRow({ measure: m, sought, ask }: { measure: Measure; sought: boo
           {m.hidden && <span class="tag">hidden in reports</span>}
           {m.pii && <span class="tag bad">personal data</span>}
         </summary>
-        {m.description && <p>{m.description}</p>}
+        <Descriptions
+          dataset={dataset}
+          name={m.name}
+          what={{ table: m.table, measure: m.name }}
+          theirs={m.description}
+          ours={m.own_description}
+          version={m.own_version}
+        />
         {m.dax ? (
           <pre tabIndex={0} aria-label={`DAX of ${m.name}`}>
             <code>{m.dax}</code>
@@ -74,7 +84,16 @@ export function TableRow({ dataset, table }: { dataset: string; table: Table }) 
           </span>
           {table.hidden && <span class="tag">hidden in reports</span>}
         </summary>
-        {table.description && <p>{table.description}</p>}
+        {open && (
+          <Descriptions
+            dataset={dataset}
+            name={table.name}
+            what={{ table: table.name }}
+            theirs={table.description}
+            ours={table.own_description}
+            version={table.own_version}
+          />
+        )}
         {open && <Columns dataset={dataset} table={table.name} words="" />}
       </details>
     </li>
@@ -112,6 +131,11 @@ function ColumnRow({ column: c, sought, withTable }: { column: Column; sought: b
         <MarkLink reference={`${c.table}[${c.name}]`} kind="column" marked={c.pii ?? false} />
       </p>
       {c.description && <p class="quiet">{c.description}</p>}
+      {c.own_description && (
+        <p class="quiet own">
+          <span class="tag">said here</span> {c.own_description}
+        </p>
+      )}
       {c.dax && (
         <pre tabIndex={0} aria-label={`DAX of ${c.name}`}>
           <code>{c.dax}</code>

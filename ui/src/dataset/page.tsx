@@ -8,6 +8,7 @@ import { Columns, Measures, TableRow } from "./contents";
 import { measureQuery } from "./dax";
 import { Facts } from "./facts";
 import { hiddenSentence } from "./hidden";
+import { Descriptions } from "./own";
 import { QueryBox } from "./querybox";
 
 export function DatasetPage({ params }: { params: Params }) {
@@ -32,7 +33,14 @@ function Shown({ dataset }: { dataset: Dataset }) {
   };
   return (
     <>
-      {dataset.description && <p>{dataset.description}</p>}
+      <Descriptions
+        dataset={dataset.id}
+        name={dataset.name}
+        what={{}}
+        theirs={dataset.description}
+        ours={dataset.own_description}
+        version={dataset.own_version}
+      />
       {dataset.pii_hidden ? <p class="notice">{hiddenSentence(dataset.pii_hidden)}</p> : null}
       <div class="beside">
         <div>

@@ -34,7 +34,7 @@ export function Datasets() {
                       {d.endorsement && <span class="tag good">{d.endorsement}</span>}
                       {d.has_row_level_security && <span class="tag">row-level security</span>}
                     </p>
-                    {d.description && <p class="clamp">{d.description}</p>}
+                    {(d.own_description || d.description) && <p class="clamp">{d.own_description || d.description}</p>}
                     {d.schema_error && <p class="quiet">Its tables are not known: {d.schema_error}</p>}
                   </li>
                 ))}

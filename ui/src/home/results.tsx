@@ -80,6 +80,11 @@ function HitRow({ hit, query }: { hit: Hit; query: string }) {
           <Marked text={hit.description} query={query} />
         </p>
       )}
+      {hit.own_description && (
+        <p class="clamp">
+          <span class="tag">said here</span> <Marked text={hit.own_description} query={query} />
+        </p>
+      )}
     </li>
   );
 }
