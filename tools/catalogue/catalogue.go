@@ -19,6 +19,7 @@ import (
 	"github.com/pbmb/pbmb/tools/serviceaccount"
 	"github.com/pbmb/pbmb/tools/setting"
 	"github.com/pbmb/pbmb/tools/status"
+	"github.com/pbmb/pbmb/tools/sync"
 )
 
 // Stores is what the operations stand on. A zero value will do where they are
@@ -41,6 +42,7 @@ type Stores struct {
 	Status      status.Store
 	Grants      admin.Grants
 	Connections admin.Connections
+	Syncs       sync.Store
 
 	Deployment string // its name
 	Version    string // of the program
@@ -63,6 +65,7 @@ func All(s Stores) []*operation.Def {
 		serviceaccount.Operations(s.Accounts),
 		provider.Operations(s.Providers),
 		secret.Operations(s.Secrets, s.Now),
+		sync.Operations(s.Syncs),
 		status.Operations(s.Status, s.Deployment, s.Version, s.Now),
 	} {
 		all = append(all, some...)
