@@ -327,7 +327,7 @@ func TestStatus(t *testing.T) {
 	}
 	wantStarts := []string{
 		"The secret sign_in.google.client_secret ended on", "The secret scanner.client_secret ends on", "The last full sync failed:",
-		"The tenant was never synced: nothing", "The secret powerbi.client_secret ends on", "One person has to make",
+		"The tenant was never synced:", "The secret powerbi.client_secret ends on", "One person has to make",
 	}
 	if !slices.Equal(starts, wantStarts) {
 		t.Errorf("warnings %q, want %q", got.Warnings, wantStarts)
