@@ -215,7 +215,7 @@ func API(ctx context.Context, cfg config.Config, listener net.Listener, known fu
 		Providers: signingIn,
 		Secrets:   secrets, Status: status{pool, secrets, accounts, people, decider, decider, cfg.PoliciesFolder}, Checks: checks{pool},
 		Deployment: cfg.Deployment, Version: Version, Now: now,
-		Grants: grants{people, now}, Connections: connections{accounts},
+		Grants: grants{people, now}, Connections: connections{accounts}, Syncs: syncs{pool, decider},
 	})
 
 	// The ways in.

@@ -326,7 +326,7 @@ func TestStatus(t *testing.T) {
 	}
 	wantStarts := []string{
 		"The secret sign_in.google.client_secret ended on", "The secret scanner.client_secret ends on", "The last full sync failed:",
-		"The secret powerbi.client_secret ends on", "One person has to make", "One person alone is an",
+		"The tenant was never synced:", "The secret powerbi.client_secret ends on", "One person has to make", "One person alone is an",
 	}
 	if !slices.Equal(starts, wantStarts) {
 		t.Errorf("warnings %q, want %q", got.Warnings, wantStarts)

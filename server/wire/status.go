@@ -13,6 +13,7 @@ import (
 	oauthstore "github.com/pbmb/pbmb/oauth/store"
 	"github.com/pbmb/pbmb/policies"
 	policyfiles "github.com/pbmb/pbmb/policies/deployment"
+	"github.com/pbmb/pbmb/sync/scan"
 	statustool "github.com/pbmb/pbmb/tools/status"
 )
 
@@ -34,23 +35,29 @@ type engine interface {
 }
 
 func (s status) Syncs(ctx context.Context) (full, incremental *statustool.Sync, err error) {
-	if full, err = s.last(ctx, mirror.Full); err != nil {
+	if full, err = s.last(ctx, mirror.Full, scan.FullEvery); err != nil {
 		return nil, nil, err
 	}
-	incremental, err = s.last(ctx, mirror.Incremental)
+	incremental, err = s.last(ctx, mirror.Incremental, scan.IncrementalEvery, mirror.Full)
 	return full, incremental, err
 }
 
-func (s status) last(ctx context.Context, kind mirror.Kind) (*statustool.Sync, error) {
+// last returns the last sync of a kind, and as of when the mirror has what such
+// ones, or those that read more, read.
+func (s status) last(ctx context.Context, kind mirror.Kind, every time.Duration, more ...mirror.Kind) (*statustool.Sync, error) {
+	sync := &statustool.Sync{Every: every}
 	run, found, err := mirror.Last(ctx, s.pool, []mirror.Kind{kind}, []mirror.State{mirror.Running, mirror.Succeeded, mirror.Failed})
-	if err != nil || !found {
+	if err != nil {
 		return nil, err
 	}
-	sync := &statustool.Sync{State: string(run.State), StartedAt: run.StartedAt, Message: run.Error}
-	if run.EndedAt != nil {
-		sync.EndedAt = *run.EndedAt
+	if found {
+		sync.State, sync.StartedAt, sync.Message = string(run.State), run.StartedAt, run.Error
+		if run.EndedAt != nil {
+			sync.EndedAt = *run.EndedAt
+		}
 	}
-	return sync, nil
+	sync.SucceededAt, _, err = mirror.LastSuccess(ctx, s.pool, append(more, kind)...)
+	return sync, err
 }
 
 func (s status) Secrets(ctx context.Context) ([]secret.Info, error) { return s.secrets.List(ctx) }

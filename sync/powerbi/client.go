@@ -23,6 +23,10 @@ const AppScope = "https://analysis.windows.net/powerbi/api/.default"
 // ErrShape is returned, wrapped, for an answer that is not what Power BI documents.
 var ErrShape = errors.New("answer of unknown shape")
 
+// ErrUnreachable is returned, wrapped, where Power BI gave no answer, or one that
+// broke off.
+var ErrUnreachable = errors.New("power bi could not be reached")
+
 // A Client calls Power BI at one address.
 type Client struct {
 	base string
@@ -81,7 +85,7 @@ func (c *Client) open(ctx context.Context, token, method, path string, in any) (
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	a := &answer{Reader: bufio.NewReaderSize(resp.Body, 64<<10), status: resp.StatusCode, requestID: resp.Header.Get("RequestId"), close: resp.Body.Close}
 	if mark, _ := a.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
@@ -139,7 +143,7 @@ func (a *answer) unreadable(err error) error {
 	if errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.EOF) || errors.Is(err, ErrShape) {
 		return fmt.Errorf("power bi answered %d: %w", a.status, ErrShape)
 	}
-	return err
+	return fmt.Errorf("%w: its answer broke off: %w", ErrUnreachable, err)
 }
 
 // A fault is an error as Power BI spells it, in its older and in its newer form.

@@ -283,3 +283,35 @@ func TestScanResultWithoutWorkspacesIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// What is of another shape than is documented is counted and left out, and the rest
+// of the workspace comes.
+func TestScanResultWithOddPieces(t *testing.T) {
+	const body = `{"workspaces":[
+		{"id":"w1","name":"W","users":[{"groupUserAccessRight":"Viewer","graphId":"g"},"odd"],"Lakehouse":[{"id":1}],
+			"datasets":[{"id":"d1","name":"D"},{"id":"d2","name":["odd"]},7,{"id":"d3","tables":"odd"},null],
+			"reports":[{"id":3},{"id":"r1","name":"R","new":{"a":1}}]},
+		{"id":"w2","users":"odd"},
+		{"id":["odd"],"name":"W3"},
+		{"name":"W4"}]}`
+	var got []powerbi.Workspace
+	err := newClient(t, answering(200, nil, body)).ScanResult(t.Context(), "tok", "s", func(w *powerbi.Workspace) error {
+		got = append(got, *w)
+		return nil
+	})
+	if err != nil || len(got) != 4 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	w := got[0]
+	if len(w.Datasets) != 2 || w.Datasets[0].Name != "D" || len(w.Reports) != 1 || w.Reports[0].Name != "R" || w.Unreadable != 4 {
+		t.Errorf("got %+v", w)
+	}
+	if len(w.Users) != 2 || w.Users[0].Right != "Viewer" || w.Users[1] != (powerbi.Access{}) || w.DataRetrievalState != "" {
+		t.Errorf("users %+v", w.Users)
+	}
+	for _, w := range got[1:3] {
+		if w.DataRetrievalState == "" {
+			t.Errorf("it came in full: %+v", w)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package powerbi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,6 +31,10 @@ type Workspace struct {
 	Datasets []Dataset
 	Reports  []Report
 	Users    []Access
+
+	// Unreadable counts what of it was of another shape than is documented, and is
+	// left out.
+	Unreadable int `json:"-"`
 }
 
 // A Dataset as a scan gives it.
@@ -39,6 +44,7 @@ type Dataset struct {
 	Description            string
 	ConfiguredBy           string
 	TargetStorageMode      string
+	ContentProviderType    string // such as PbixInDirectQueryMode
 	IdentityRolesRequired  bool   `json:"isEffectiveIdentityRolesRequired"`
 	SchemaRetrievalError   string // why there are no tables
 	SchemaMayNotBeUpToDate bool
@@ -125,7 +131,7 @@ type Access struct {
 func (a *Access) UnmarshalJSON(b []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b, &members); err != nil {
-		return err
+		return nil // it gives nobody anything: an entry that cannot be used
 	}
 	var identifier string
 	for key, value := range members {
@@ -176,6 +182,13 @@ type Scan struct {
 	Error  struct{ Code string }
 }
 
+// Expired reports whether err says that Power BI has a scan no longer, which it
+// keeps for a day.
+func Expired(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Status == http.StatusNotFound
+}
+
 // Done reports whether the scan ended well.
 func (s Scan) Done() bool { return strings.EqualFold(s.Status, "Succeeded") }
 
@@ -223,11 +236,11 @@ func (c *Client) ScanResult(ctx context.Context, token, scanID string, each func
 		}
 		found = true
 		return r.array(func() error {
-			var w Workspace
-			if err := r.Decode(&w); err != nil {
+			w, err := r.workspace()
+			if err != nil {
 				return err
 			}
-			given = each(&w)
+			given = each(w)
 			return given
 		})
 	})

@@ -5,6 +5,8 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/pbmb/pbmb/sync/scan"
 )
 
 // A Queue is one container's queue: only that container takes jobs from it.
@@ -108,8 +110,8 @@ func schedule() []*river.PeriodicJob {
 		return river.NewPeriodicJob(river.PeriodicInterval(d), func() (river.JobArgs, *river.InsertOpts) { return args, nil }, nil)
 	}
 	return []*river.PeriodicJob{
-		every(24*time.Hour, SyncArgs{Full: true}),
-		every(time.Hour, SyncArgs{}),
+		every(scan.FullEvery, SyncArgs{Full: true}),
+		every(scan.IncrementalEvery, SyncArgs{}),
 		every(24*time.Hour, ReadModelsArgs{}),
 		every(time.Hour, CleanUpArgs{}),
 		every(time.Hour, CheckArgs{}),

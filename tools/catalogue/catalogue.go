@@ -21,6 +21,7 @@ import (
 	"github.com/pbmb/pbmb/tools/serviceaccount"
 	"github.com/pbmb/pbmb/tools/setting"
 	"github.com/pbmb/pbmb/tools/status"
+	"github.com/pbmb/pbmb/tools/sync"
 )
 
 // Stores is what the operations stand on. A zero value will do where they are
@@ -46,6 +47,7 @@ type Stores struct {
 	Checks      check.Store
 	Grants      admin.Grants
 	Connections admin.Connections
+	Syncs       sync.Store
 
 	Deployment string // its name
 	Version    string // of the program
@@ -70,6 +72,7 @@ func All(s Stores) []*operation.Def {
 		provider.Operations(s.Providers),
 		secret.Operations(s.Secrets, s.Now),
 		check.Operations(s.Checks),
+		sync.Operations(s.Syncs),
 		status.Operations(s.Status, s.Deployment, s.Version, s.Now),
 	} {
 		all = append(all, some...)

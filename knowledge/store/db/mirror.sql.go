@@ -25,6 +25,113 @@ func (q *Queries) AddAppDatasets(ctx context.Context) error {
 	return err
 }
 
+const addTally = `-- name: AddTally :exec
+update sync_run set
+  workspaces_done = workspaces_done + $1::integer, left_out = left_out + $2::integer,
+  skipped = skipped + $3::integer, unusable_entries = unusable_entries + $4::integer
+where id = $5
+`
+
+type AddTallyParams struct {
+	Done     int32
+	LeftOut  int32
+	Skipped  int32
+	Unusable int32
+	ID       int64
+}
+
+func (q *Queries) AddTally(ctx context.Context, arg AddTallyParams) error {
+	_, err := q.db.Exec(ctx, addTally,
+		arg.Done,
+		arg.LeftOut,
+		arg.Skipped,
+		arg.Unusable,
+		arg.ID,
+	)
+	return err
+}
+
+const appsSeenAt = `-- name: AppsSeenAt :many
+select id from powerbi_app where last_seen_at = $1::timestamptz
+`
+
+func (q *Queries) AppsSeenAt(ctx context.Context, seenAt time.Time) ([]string, error) {
+	rows, err := q.db.Query(ctx, appsSeenAt, seenAt)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const changedDatasets = `-- name: ChangedDatasets :many
+select id from powerbi_dataset where removed_at is null and schema_at = $1::timestamptz
+`
+
+// Those whose schema a run wrote.
+func (q *Queries) ChangedDatasets(ctx context.Context, seenAt time.Time) ([]string, error) {
+	rows, err := q.db.Query(ctx, changedDatasets, seenAt)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const chunksToDo = `-- name: ChunksToDo :many
+select number, workspaces, coalesce(scan_id, '')::text as scan_id from sync_chunk
+where run_id = $1 and done_at is null
+order by number
+`
+
+type ChunksToDoRow struct {
+	Number     int32
+	Workspaces []string
+	ScanID     string
+}
+
+func (q *Queries) ChunksToDo(ctx context.Context, runID int64) ([]ChunksToDoRow, error) {
+	rows, err := q.db.Query(ctx, chunksToDo, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ChunksToDoRow
+	for rows.Next() {
+		var i ChunksToDoRow
+		if err := rows.Scan(&i.Number, &i.Workspaces, &i.ScanID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const columnsRemovedSinceFull = `-- name: ColumnsRemovedSinceFull :many
 select c.dataset_id, t.folded as table_folded, c.folded
 from powerbi_column c
@@ -62,6 +169,24 @@ func (q *Queries) ColumnsRemovedSinceFull(ctx context.Context) ([]ColumnsRemoved
 	return items, nil
 }
 
+const countCalls = `-- name: CountCalls :one
+select count(*) as calls, coalesce(extract(epoch from min(called_at) + interval '1 hour' - clock_timestamp()), 0)::float8 as seconds
+from scanner_call where kind = $1
+`
+
+type CountCallsRow struct {
+	Calls   int64
+	Seconds float64
+}
+
+// Until when the oldest call of a kind counts, and how many there are.
+func (q *Queries) CountCalls(ctx context.Context, kind string) (CountCallsRow, error) {
+	row := q.db.QueryRow(ctx, countCalls, kind)
+	var i CountCallsRow
+	err := row.Scan(&i.Calls, &i.Seconds)
+	return i, err
+}
+
 const countMirror = `-- name: CountMirror :one
 select
   (select count(*) from powerbi_dataset where removed_at is null)::integer as datasets,
@@ -80,6 +205,15 @@ func (q *Queries) CountMirror(ctx context.Context) (CountMirrorRow, error) {
 	var i CountMirrorRow
 	err := row.Scan(&i.Datasets, &i.Measures, &i.Columns)
 	return i, err
+}
+
+const deleteChunks = `-- name: DeleteChunks :exec
+delete from sync_chunk where run_id <> $1::bigint
+`
+
+func (q *Queries) DeleteChunks(ctx context.Context, but int64) error {
+	_, err := q.db.Exec(ctx, deleteChunks, but)
+	return err
 }
 
 const deleteOtherAccess = `-- name: DeleteOtherAccess :exec
@@ -135,19 +269,18 @@ func (q *Queries) DeleteRelationship(ctx context.Context, arg DeleteRelationship
 
 const endSyncRun = `-- name: EndSyncRun :exec
 update sync_run set
-  state = $1, ended_at = clock_timestamp(), error = $2,
-  datasets = $3, measures = $4, columns = $5, unusable_entries = $6
-where id = $7
+  state = $1, ended_at = clock_timestamp(), error = $2, waiting_until = null, waiting_for = '',
+  datasets = $3, measures = $4, columns = $5
+where id = $6
 `
 
 type EndSyncRunParams struct {
-	State           string
-	Error           *string
-	Datasets        int32
-	Measures        int32
-	Columns         int32
-	UnusableEntries int32
-	ID              int64
+	State    string
+	Error    *string
+	Datasets int32
+	Measures int32
+	Columns  int32
+	ID       int64
 }
 
 func (q *Queries) EndSyncRun(ctx context.Context, arg EndSyncRunParams) error {
@@ -157,25 +290,108 @@ func (q *Queries) EndSyncRun(ctx context.Context, arg EndSyncRunParams) error {
 		arg.Datasets,
 		arg.Measures,
 		arg.Columns,
-		arg.UnusableEntries,
 		arg.ID,
 	)
 	return err
 }
 
 const failInterruptedRuns = `-- name: FailInterruptedRuns :exec
-update sync_run set state = 'failed', ended_at = clock_timestamp(), error = 'interrupted'
-where state = 'running'
+update sync_run set state = 'failed', ended_at = clock_timestamp(), error = 'interrupted', waiting_until = null, waiting_for = ''
+where state = 'running' and id <> $1::bigint
 `
 
 // Called by whoever holds the lock of the sync: no other run can be going.
-func (q *Queries) FailInterruptedRuns(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, failInterruptedRuns)
+func (q *Queries) FailInterruptedRuns(ctx context.Context, but int64) error {
+	_, err := q.db.Exec(ctx, failInterruptedRuns, but)
+	return err
+}
+
+const finishChunk = `-- name: FinishChunk :execrows
+update sync_chunk set done_at = clock_timestamp(), kept = $1::uuid[], scan_id = null
+where run_id = $2 and number = $3 and done_at is null
+`
+
+type FinishChunkParams struct {
+	Kept   []string
+	RunID  int64
+	Number int32
+}
+
+func (q *Queries) FinishChunk(ctx context.Context, arg FinishChunkParams) (int64, error) {
+	result, err := q.db.Exec(ctx, finishChunk, arg.Kept, arg.RunID, arg.Number)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const forgetCalls = `-- name: ForgetCalls :exec
+delete from scanner_call where called_at <= clock_timestamp() - interval '1 hour'
+`
+
+func (q *Queries) ForgetCalls(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, forgetCalls)
+	return err
+}
+
+const holesByReason = `-- name: HolesByReason :many
+select schema_error, count(*) as datasets from powerbi_dataset
+where removed_at is null and schema_error <> ''
+group by schema_error
+`
+
+type HolesByReasonRow struct {
+	SchemaError string
+	Datasets    int64
+}
+
+func (q *Queries) HolesByReason(ctx context.Context) ([]HolesByReasonRow, error) {
+	rows, err := q.db.Query(ctx, holesByReason)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HolesByReasonRow
+	for rows.Next() {
+		var i HolesByReasonRow
+		if err := rows.Scan(&i.SchemaError, &i.Datasets); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const insertCall = `-- name: InsertCall :exec
+insert into scanner_call (kind, called_at) values ($1, clock_timestamp())
+`
+
+func (q *Queries) InsertCall(ctx context.Context, kind string) error {
+	_, err := q.db.Exec(ctx, insertCall, kind)
+	return err
+}
+
+const insertChunk = `-- name: InsertChunk :exec
+insert into sync_chunk (run_id, number, workspaces) values ($1, $2, $3::uuid[])
+`
+
+type InsertChunkParams struct {
+	RunID      int64
+	Number     int32
+	Workspaces []string
+}
+
+func (q *Queries) InsertChunk(ctx context.Context, arg InsertChunkParams) error {
+	_, err := q.db.Exec(ctx, insertChunk, arg.RunID, arg.Number, arg.Workspaces)
 	return err
 }
 
 const keepDatasets = `-- name: KeepDatasets :exec
 update powerbi_dataset set last_seen_at = $1::timestamptz where removed_at is null and workspace_id = any($2::uuid[])
+  and last_seen_at < $1::timestamptz
 `
 
 type KeepDatasetsParams struct {
@@ -190,6 +406,7 @@ func (q *Queries) KeepDatasets(ctx context.Context, arg KeepDatasetsParams) erro
 
 const keepReports = `-- name: KeepReports :exec
 update powerbi_report set last_seen_at = $1::timestamptz where removed_at is null and workspace_id = any($2::uuid[])
+  and last_seen_at < $1::timestamptz
 `
 
 type KeepReportsParams struct {
@@ -203,7 +420,7 @@ func (q *Queries) KeepReports(ctx context.Context, arg KeepReportsParams) error 
 }
 
 const keepWorkspaces = `-- name: KeepWorkspaces :exec
-update powerbi_workspace set last_seen_at = $1::timestamptz where removed_at is null and id = any($2::uuid[])
+update powerbi_workspace set last_seen_at = $1::timestamptz where removed_at is null and id = any($2::uuid[]) and last_seen_at < $1::timestamptz
 `
 
 type KeepWorkspacesParams struct {
@@ -214,6 +431,69 @@ type KeepWorkspacesParams struct {
 func (q *Queries) KeepWorkspaces(ctx context.Context, arg KeepWorkspacesParams) error {
 	_, err := q.db.Exec(ctx, keepWorkspaces, arg.SeenAt, arg.Ids)
 	return err
+}
+
+const keptWorkspaces = `-- name: KeptWorkspaces :one
+select coalesce(array_agg(k), '{}')::uuid[] as kept from sync_chunk, unnest(kept) k where run_id = $1
+`
+
+func (q *Queries) KeptWorkspaces(ctx context.Context, runID int64) ([]string, error) {
+	row := q.db.QueryRow(ctx, keptWorkspaces, runID)
+	var kept []string
+	err := row.Scan(&kept)
+	return kept, err
+}
+
+const lastFullEnd = `-- name: LastFullEnd :one
+select id, kind, state, started_at, ended_at, coalesce(error, '')::text as error, datasets, measures, columns, unusable_entries
+from sync_run
+where kind = 'full' and ended_at is not null
+order by ended_at desc
+limit 1
+`
+
+type LastFullEndRow struct {
+	ID              int64
+	Kind            string
+	State           string
+	StartedAt       time.Time
+	EndedAt         *time.Time
+	Error           string
+	Datasets        int32
+	Measures        int32
+	Columns         int32
+	UnusableEntries int32
+}
+
+// The newest full run that ended.
+func (q *Queries) LastFullEnd(ctx context.Context) (LastFullEndRow, error) {
+	row := q.db.QueryRow(ctx, lastFullEnd)
+	var i LastFullEndRow
+	err := row.Scan(
+		&i.ID,
+		&i.Kind,
+		&i.State,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.Error,
+		&i.Datasets,
+		&i.Measures,
+		&i.Columns,
+		&i.UnusableEntries,
+	)
+	return i, err
+}
+
+const lastSuccess = `-- name: LastSuccess :one
+select started_at from sync_run where kind = any($1::text[]) and state = 'succeeded' order by id desc limit 1
+`
+
+// When the newest run of these kinds that succeeded began: what it read is as of then.
+func (q *Queries) LastSuccess(ctx context.Context, kinds []string) (time.Time, error) {
+	row := q.db.QueryRow(ctx, lastSuccess, kinds)
+	var started_at time.Time
+	err := row.Scan(&started_at)
+	return started_at, err
 }
 
 const lastSyncRun = `-- name: LastSyncRun :one
@@ -258,6 +538,15 @@ func (q *Queries) LastSyncRun(ctx context.Context, arg LastSyncRunParams) (LastS
 		&i.UnusableEntries,
 	)
 	return i, err
+}
+
+const lockCalls = `-- name: LockCalls :exec
+select pg_advisory_xact_lock($1::bigint)
+`
+
+func (q *Queries) LockCalls(ctx context.Context, key int64) error {
+	_, err := q.db.Exec(ctx, lockCalls, key)
+	return err
 }
 
 const relationshipEnds = `-- name: RelationshipEnds :many
@@ -441,6 +730,36 @@ func (q *Queries) SchemaHashes(ctx context.Context, ids []string) ([]SchemaHashe
 	return items, nil
 }
 
+const setListed = `-- name: SetListed :exec
+update sync_run set listed_at = clock_timestamp(), since = $1, workspaces = $2 where id = $3
+`
+
+type SetListedParams struct {
+	Since      *time.Time
+	Workspaces int32
+	ID         int64
+}
+
+func (q *Queries) SetListed(ctx context.Context, arg SetListedParams) error {
+	_, err := q.db.Exec(ctx, setListed, arg.Since, arg.Workspaces, arg.ID)
+	return err
+}
+
+const setScan = `-- name: SetScan :exec
+update sync_chunk set scan_id = nullif($1::text, '') where run_id = $2 and number = $3
+`
+
+type SetScanParams struct {
+	ScanID string
+	RunID  int64
+	Number int32
+}
+
+func (q *Queries) SetScan(ctx context.Context, arg SetScanParams) error {
+	_, err := q.db.Exec(ctx, setScan, arg.ScanID, arg.RunID, arg.Number)
+	return err
+}
+
 const setSchemaHashes = `-- name: SetSchemaHashes :exec
 update powerbi_dataset d set schema_hash = s.hash, schema_at = $1::timestamptz
 from (select unnest($2::uuid[]) as id, unnest($3::bytea[]) as hash) s
@@ -455,6 +774,21 @@ type SetSchemaHashesParams struct {
 
 func (q *Queries) SetSchemaHashes(ctx context.Context, arg SetSchemaHashesParams) error {
 	_, err := q.db.Exec(ctx, setSchemaHashes, arg.SeenAt, arg.Ids, arg.Hashes)
+	return err
+}
+
+const setWaiting = `-- name: SetWaiting :exec
+update sync_run set waiting_until = $1, waiting_for = $2 where id = $3
+`
+
+type SetWaitingParams struct {
+	Until *time.Time
+	What  string
+	ID    int64
+}
+
+func (q *Queries) SetWaiting(ctx context.Context, arg SetWaitingParams) error {
+	_, err := q.db.Exec(ctx, setWaiting, arg.Until, arg.What, arg.ID)
 	return err
 }
 
@@ -473,6 +807,73 @@ func (q *Queries) StartSyncRun(ctx context.Context, kind string) (StartSyncRunRo
 	var i StartSyncRunRow
 	err := row.Scan(&i.ID, &i.StartedAt)
 	return i, err
+}
+
+const syncRuns = `-- name: SyncRuns :many
+select id, kind, state, started_at, ended_at, coalesce(error, '')::text as error, attempts,
+  workspaces, workspaces_done, left_out, skipped, datasets, measures, columns, unusable_entries, waiting_until, waiting_for
+from sync_run
+order by id desc
+limit $1
+`
+
+type SyncRunsRow struct {
+	ID              int64
+	Kind            string
+	State           string
+	StartedAt       time.Time
+	EndedAt         *time.Time
+	Error           string
+	Attempts        int32
+	Workspaces      int32
+	WorkspacesDone  int32
+	LeftOut         int32
+	Skipped         int32
+	Datasets        int32
+	Measures        int32
+	Columns         int32
+	UnusableEntries int32
+	WaitingUntil    *time.Time
+	WaitingFor      string
+}
+
+// The newest runs first.
+func (q *Queries) SyncRuns(ctx context.Context, most int32) ([]SyncRunsRow, error) {
+	rows, err := q.db.Query(ctx, syncRuns, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SyncRunsRow
+	for rows.Next() {
+		var i SyncRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.State,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.Error,
+			&i.Attempts,
+			&i.Workspaces,
+			&i.WorkspacesDone,
+			&i.LeftOut,
+			&i.Skipped,
+			&i.Datasets,
+			&i.Measures,
+			&i.Columns,
+			&i.UnusableEntries,
+			&i.WaitingUntil,
+			&i.WaitingFor,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const tableIDs = `-- name: TableIDs :many
@@ -510,6 +911,62 @@ func (q *Queries) TableIDs(ctx context.Context, arg TableIDsParams) ([]TableIDsR
 		return nil, err
 	}
 	return items, nil
+}
+
+const takeUpRun = `-- name: TakeUpRun :exec
+update sync_run set state = 'running', ended_at = null, error = null, attempts = attempts + 1, waiting_until = null, waiting_for = ''
+where id = $1
+`
+
+func (q *Queries) TakeUpRun(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, takeUpRun, id)
+	return err
+}
+
+const unfinishedRun = `-- name: UnfinishedRun :one
+select id, kind, started_at, since
+from sync_run
+where id = (select max(id) from sync_run) and state <> 'succeeded' and listed_at is not null and attempts < $1::integer
+  and (kind = 'full' and started_at > clock_timestamp() - interval '24 hours'
+    or kind = 'incremental' and $2::text = 'incremental' and started_at > clock_timestamp() - interval '1 hour')
+`
+
+type UnfinishedRunParams struct {
+	Attempts int32
+	Kind     string
+}
+
+type UnfinishedRunRow struct {
+	ID        int64
+	Kind      string
+	StartedAt time.Time
+	Since     *time.Time
+}
+
+// The newest run, where it can be gone on with: its workspaces are listed and the
+// list is young enough. An older run never is, since another has written after it.
+// A full run is finished before an incremental one begins.
+func (q *Queries) UnfinishedRun(ctx context.Context, arg UnfinishedRunParams) (UnfinishedRunRow, error) {
+	row := q.db.QueryRow(ctx, unfinishedRun, arg.Attempts, arg.Kind)
+	var i UnfinishedRunRow
+	err := row.Scan(
+		&i.ID,
+		&i.Kind,
+		&i.StartedAt,
+		&i.Since,
+	)
+	return i, err
+}
+
+const unusableEntries = `-- name: UnusableEntries :one
+select unusable_entries from sync_run where id = $1
+`
+
+func (q *Queries) UnusableEntries(ctx context.Context, id int64) (int32, error) {
+	row := q.db.QueryRow(ctx, unusableEntries, id)
+	var unusable_entries int32
+	err := row.Scan(&unusable_entries)
+	return unusable_entries, err
 }
 
 const upsertAccess = `-- name: UpsertAccess :exec
@@ -609,7 +1066,7 @@ func (q *Queries) UpsertColumns(ctx context.Context, arg UpsertColumnsParams) er
 	return err
 }
 
-const upsertDatasets = `-- name: UpsertDatasets :exec
+const upsertDatasets = `-- name: UpsertDatasets :many
 insert into powerbi_dataset as d (
   id, workspace_id, name, folded, description, configured_by, endorsement, sensitivity_label, storage_mode,
   has_row_level_security, schema_error, last_seen_at)
@@ -623,6 +1080,8 @@ on conflict (id) do update set
   storage_mode = excluded.storage_mode,
   has_row_level_security = excluded.has_row_level_security or (excluded.schema_error <> '' and d.has_row_level_security),
   schema_error = excluded.schema_error, last_seen_at = excluded.last_seen_at, removed_at = null
+where d.workspace_id = excluded.workspace_id or d.last_seen_at <> excluded.last_seen_at
+returning d.id
 `
 
 type UpsertDatasetsParams struct {
@@ -641,8 +1100,10 @@ type UpsertDatasetsParams struct {
 }
 
 // Where Power BI gave no schema, what is known of row-level security stays known.
-func (q *Queries) UpsertDatasets(ctx context.Context, arg UpsertDatasetsParams) error {
-	_, err := q.db.Exec(ctx, upsertDatasets,
+// A dataset that a run found in one workspace is not in another for that run too:
+// it is not written again, and its id does not come back.
+func (q *Queries) UpsertDatasets(ctx context.Context, arg UpsertDatasetsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, upsertDatasets,
 		arg.Ids,
 		arg.WorkspaceIds,
 		arg.Names,
@@ -656,7 +1117,22 @@ func (q *Queries) UpsertDatasets(ctx context.Context, arg UpsertDatasetsParams) 
 		arg.SchemaErrors,
 		arg.SeenAt,
 	)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const upsertMeasures = `-- name: UpsertMeasures :exec

@@ -118,30 +118,34 @@ func Last(ctx context.Context, conn db.DBTX, kinds []Kind, states []State) (run 
 	if err != nil {
 		return Record{}, false, fmt.Errorf("reading the last sync: %w", postgres.Translate(err))
 	}
-	return Record{
-		ID: row.ID, Kind: Kind(row.Kind), State: State(row.State),
-		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Error: row.Error,
-		Counts: Counts{int(row.Datasets), int(row.Measures), int(row.Columns), int(row.UnusableEntries)},
-	}, true, nil
+	return record(row), true, nil
 }
 
-// Await returns the first full run to have ended, well or not, that began at or
-// after a time. It waits for one until the context ends.
+// Await returns the newest full run that ended, well or not, at or after a time. It
+// waits for one until the context ends.
 func Await(ctx context.Context, conn db.DBTX, since time.Time) (Record, error) {
 	const look = 100 * time.Millisecond
 	for {
-		run, ok, err := Last(ctx, conn, []Kind{Full}, []State{Succeeded, Failed})
-		if err != nil {
-			return Record{}, err
+		row, err := db.New(conn).LastFullEnd(ctx)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return Record{}, fmt.Errorf("reading the last sync: %w", postgres.Translate(err))
 		}
-		if ok && !run.StartedAt.Before(since) {
-			return run, nil
+		if err == nil && !row.EndedAt.Before(since) {
+			return record(db.LastSyncRunRow(row)), nil
 		}
 		select {
 		case <-ctx.Done():
 			return Record{}, fmt.Errorf("waiting for a sync: %w", context.Cause(ctx))
 		case <-time.After(look):
 		}
+	}
+}
+
+func record(row db.LastSyncRunRow) Record {
+	return Record{
+		ID: row.ID, Kind: Kind(row.Kind), State: State(row.State),
+		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Error: row.Error,
+		Counts: Counts{int(row.Datasets), int(row.Measures), int(row.Columns), int(row.UnusableEntries)},
 	}
 }
 
@@ -154,21 +158,37 @@ func texts[S ~string](values []S) []string {
 }
 
 // A Run writes what one sync finds. Everything it writes carries the time at
-// which it began, so that after a complete run what carries an older one is gone.
-// Its methods may be called by several goroutines at once.
+// which it first began, so that after a complete run what carries an older one is
+// gone. Its methods may be called by several goroutines at once.
 type Run struct {
-	id   int64
-	kind Kind
-	at   time.Time
+	id     int64
+	kind   Kind
+	at     time.Time
+	since  time.Time
+	listed bool
 
-	mu       sync.Mutex // guards what follows: a connection serves one at a time
-	conn     *pgxpool.Conn
-	unusable int
-	changed  []string
-	ended    bool
+	mu    sync.Mutex // guards what follows: a connection serves one at a time
+	conn  *pgxpool.Conn
+	ended bool
 }
 
-// Begin starts a run, or returns [ErrRunning]. The caller ends it with
+// Kind says how much the run reads, which is more than was asked for where it
+// goes on with a full one.
+func (r *Run) Kind() Kind { return r.kind }
+
+// Since is from when on an incremental run that was taken up asked for changes.
+func (r *Run) Since() time.Time { return r.since }
+
+// IsListed reports whether the workspaces are listed already, because the run
+// goes on where it was left.
+func (r *Run) IsListed() bool { return r.listed }
+
+// mostAttempts is how often a run is taken up before another is begun in its place.
+const mostAttempts = 10
+
+// Begin starts a run, or goes on with the newest one where that did not end well
+// and still can: an incremental run gives way to a full one that is unfinished. It
+// returns [ErrRunning] while another process runs one. The caller ends it with
 // [Run.Complete] or [Run.Fail].
 func (w *Writer) Begin(ctx context.Context, kind Kind) (*Run, error) {
 	conn, err := w.pool.Acquire(ctx)
@@ -191,15 +211,32 @@ func begin(ctx context.Context, conn *pgxpool.Conn, kind Kind) (*Run, error) {
 	if !locked {
 		return nil, ErrRunning
 	}
-	q := db.New(conn)
-	if err := q.FailInterruptedRuns(ctx); err != nil {
-		return nil, err
-	}
-	row, err := q.StartSyncRun(ctx, string(kind))
-	if err != nil {
-		return nil, err
-	}
-	return &Run{id: row.ID, kind: kind, at: row.StartedAt, conn: conn}, nil
+	r := &Run{kind: kind, conn: conn}
+	return r, r.tx(ctx, func(q *db.Queries) error {
+		old, err := q.UnfinishedRun(ctx, db.UnfinishedRunParams{Kind: string(kind), Attempts: mostAttempts})
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			if err := q.FailInterruptedRuns(ctx, 0); err != nil {
+				return err
+			}
+			row, err := q.StartSyncRun(ctx, string(kind))
+			if err != nil {
+				return err
+			}
+			r.id, r.at = row.ID, row.StartedAt
+			return q.DeleteChunks(ctx, r.id)
+		case err != nil:
+			return err
+		}
+		r.id, r.kind, r.at, r.listed = old.ID, Kind(old.Kind), old.StartedAt, true
+		if old.Since != nil {
+			r.since = *old.Since
+		}
+		if err := q.FailInterruptedRuns(ctx, r.id); err != nil {
+			return err
+		}
+		return q.TakeUpRun(ctx, r.id)
+	})
 }
 
 // release gives a connection back without the lock. A connection whose state is
@@ -211,13 +248,6 @@ func release(conn *pgxpool.Conn) {
 		conn.Conn().Close(ctx)
 	}
 	conn.Release()
-}
-
-// SkipEntries counts entries of access lists that could not be used.
-func (r *Run) SkipEntries(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.unusable += n
 }
 
 // An Outcome is what a run that succeeded leaves.
@@ -232,27 +262,47 @@ type Outcome struct {
 func (r *Run) Complete(ctx context.Context) (Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var counts Counts
+	var done Outcome
 	err := r.tx(ctx, func(q *db.Queries) error {
+		left, err := q.ChunksToDo(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			return fmt.Errorf("%d scans of the run are not read", len(left))
+		}
+		if err := r.keepWorkspaces(ctx, q); err != nil {
+			return err
+		}
 		if err := r.removeUnseen(ctx, q); err != nil {
+			return err
+		}
+		if done.Changed, err = q.ChangedDatasets(ctx, r.at); err != nil {
 			return err
 		}
 		row, err := q.CountMirror(ctx)
 		if err != nil {
 			return err
 		}
-		counts = Counts{int(row.Datasets), int(row.Measures), int(row.Columns), r.unusable}
-		return r.end(ctx, q, Succeeded, nil, counts)
+		unusable, err := q.UnusableEntries(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		done.Counts = Counts{int(row.Datasets), int(row.Measures), int(row.Columns), int(unusable)}
+		if err := q.DeleteChunks(ctx, 0); err != nil {
+			return err
+		}
+		return r.end(ctx, q, Succeeded, nil, done.Counts)
 	})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("completing a sync: %w", err)
 	}
 	r.close()
-	return Outcome{counts, r.changed}, nil
+	return done, nil
 }
 
-// Fail ends a run that did not read everything: nothing is marked removed.
-// It does nothing to a run that has ended.
+// Fail ends a run that did not read everything: nothing is marked removed, and the
+// next one may go on with it. It does nothing to a run that has ended.
 func (r *Run) Fail(ctx context.Context, cause error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -262,9 +312,7 @@ func (r *Run) Fail(ctx context.Context, cause error) error {
 	defer r.close()
 	// The parameters of a query are not in a translated error's text.
 	text := postgres.Translate(cause).Error()
-	err := r.tx(ctx, func(q *db.Queries) error {
-		return r.end(ctx, q, Failed, &text, Counts{UnusableEntries: r.unusable})
-	})
+	err := r.tx(ctx, func(q *db.Queries) error { return r.end(ctx, q, Failed, &text, Counts{}) })
 	if err != nil {
 		return fmt.Errorf("recording a failed sync: %w", err)
 	}
@@ -274,7 +322,7 @@ func (r *Run) Fail(ctx context.Context, cause error) error {
 func (r *Run) end(ctx context.Context, q *db.Queries, state State, text *string, c Counts) error {
 	return q.EndSyncRun(ctx, db.EndSyncRunParams{
 		ID: r.id, State: string(state), Error: text,
-		Datasets: int32(c.Datasets), Measures: int32(c.Measures), Columns: int32(c.Columns), UnusableEntries: int32(c.UnusableEntries),
+		Datasets: int32(c.Datasets), Measures: int32(c.Measures), Columns: int32(c.Columns),
 	})
 }
 

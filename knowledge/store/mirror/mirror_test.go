@@ -73,7 +73,7 @@ func BenchmarkFullRun(b *testing.B) {
 					}
 					list = append(list, ws)
 				}
-				if err := run.WriteWorkspaces(b.Context(), list); err != nil {
+				if _, err := run.WriteWorkspaces(b.Context(), list); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -14,58 +14,40 @@ import (
 )
 
 // WriteWorkspaces writes workspaces with everything in them, and replaces their
-// access lists and those of their datasets. It is one transaction.
-func (r *Run) WriteWorkspaces(ctx context.Context, workspaces []Workspace) error {
+// access lists and those of their datasets. It is one transaction. It returns how
+// many datasets it left out because the run has found them in another workspace.
+func (r *Run) WriteWorkspaces(ctx context.Context, workspaces []Workspace) (twice int, err error) {
 	workspaces = unique(workspaces, func(w *Workspace) string { return w.ID })
 	if len(workspaces) == 0 {
-		return nil
+		return 0, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var changed []string
-	err := r.tx(ctx, func(q *db.Queries) (err error) {
+	err = r.tx(ctx, func(q *db.Queries) error {
 		if err := r.writeWorkspaces(ctx, q, workspaces); err != nil {
 			return err
 		}
-		if changed, err = r.writeDatasets(ctx, q, workspaces); err != nil {
+		written, others, err := r.writeDatasets(ctx, q, workspaces)
+		if err != nil {
 			return err
 		}
+		twice = others
 		if err := r.writeReports(ctx, q, workspaces); err != nil {
 			return err
 		}
-		return r.writeListsOfWorkspaces(ctx, q, workspaces)
+		return r.writeListsOfWorkspaces(ctx, q, workspaces, written)
 	})
 	if err != nil {
-		return fmt.Errorf("writing workspaces: %w", err)
+		return 0, fmt.Errorf("writing workspaces: %w", err)
 	}
-	r.changed = append(r.changed, changed...)
-	return nil
+	return twice, nil
 }
 
-// KeepWorkspaces has what is known of workspaces count as seen: Power BI listed
-// them without saying what is in them.
-func (r *Run) KeepWorkspaces(ctx context.Context, ids []string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	err := r.tx(ctx, func(q *db.Queries) error {
-		if err := q.KeepWorkspaces(ctx, db.KeepWorkspacesParams{SeenAt: r.at, Ids: ids}); err != nil {
-			return err
-		}
-		if err := q.KeepDatasets(ctx, db.KeepDatasetsParams{SeenAt: r.at, WorkspaceIds: ids}); err != nil {
-			return err
-		}
-		return q.KeepReports(ctx, db.KeepReportsParams{SeenAt: r.at, WorkspaceIds: ids})
-	})
-	if err != nil {
-		return fmt.Errorf("keeping workspaces: %w", err)
-	}
-	return nil
-}
-
-// WriteApps writes apps and replaces their audiences. It is one transaction.
-func (r *Run) WriteApps(ctx context.Context, apps []App) error {
+// WriteApps writes apps and replaces their audiences, and counts what could not be
+// taken of them. It is one transaction.
+func (r *Run) WriteApps(ctx context.Context, apps []App, t Tally) error {
 	apps = unique(apps, func(a *App) string { return a.ID })
-	if len(apps) == 0 {
+	if len(apps) == 0 && t == (Tally{}) {
 		return nil
 	}
 	r.mu.Lock()
@@ -79,6 +61,9 @@ func (r *Run) WriteApps(ctx context.Context, apps []App) error {
 			p.Names = append(p.Names, text(a.Name))
 			p.Descriptions = append(p.Descriptions, text(a.Description))
 			audiences.add(a.ID, a.Access)
+		}
+		if err := q.AddTally(ctx, db.AddTallyParams{ID: r.id, Skipped: int32(t.Skipped), Unusable: int32(t.Unusable)}); err != nil {
+			return err
 		}
 		if err := q.UpsertApps(ctx, p); err != nil {
 			return err
@@ -103,18 +88,20 @@ func (r *Run) writeWorkspaces(ctx context.Context, q *db.Queries, workspaces []W
 	return q.UpsertWorkspaces(ctx, p)
 }
 
-func (r *Run) writeDatasets(ctx context.Context, q *db.Queries, workspaces []Workspace) (changed []string, err error) {
+// writeDatasets returns the datasets that it wrote, by id.
+func (r *Run) writeDatasets(ctx context.Context, q *db.Queries, workspaces []Workspace) (written map[string]*Dataset, twice int, err error) {
 	p := db.UpsertDatasetsParams{SeenAt: r.at}
-	seen := map[string]bool{}
-	var datasets []*Dataset
+	seen := map[string]*Dataset{}
+	var order []*Dataset
 	for i := range workspaces {
 		for j := range workspaces[i].Datasets {
 			d := &workspaces[i].Datasets[j]
-			if seen[d.ID] {
+			if seen[d.ID] != nil {
+				twice++
 				continue
 			}
-			seen[d.ID] = true
-			datasets = append(datasets, d)
+			seen[d.ID] = d
+			order = append(order, d)
 			p.Ids = append(p.Ids, d.ID)
 			p.WorkspaceIds = append(p.WorkspaceIds, workspaces[i].ID)
 			p.Names = append(p.Names, text(d.Name))
@@ -128,18 +115,24 @@ func (r *Run) writeDatasets(ctx context.Context, q *db.Queries, workspaces []Wor
 			p.SchemaErrors = append(p.SchemaErrors, text(d.SchemaError))
 		}
 	}
-	if len(datasets) == 0 {
-		return nil, nil
+	if len(order) == 0 {
+		return nil, twice, nil
 	}
-	if err := q.UpsertDatasets(ctx, p); err != nil {
-		return nil, err
+	ids, err := q.UpsertDatasets(ctx, p)
+	if err != nil {
+		return nil, 0, err
 	}
-	return r.writeSchemas(ctx, q, datasets)
+	written = map[string]*Dataset{}
+	for _, id := range ids {
+		written[id] = seen[id]
+	}
+	datasets := slices.DeleteFunc(order, func(d *Dataset) bool { return written[d.ID] == nil })
+	return written, twice + len(seen) - len(written), r.writeSchemas(ctx, q, datasets)
 }
 
 // writeSchemas writes tables and what is in them of those datasets alone whose
-// schema is not the one written last, and returns their ids.
-func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Dataset) ([]string, error) {
+// schema is not the one written last.
+func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Dataset) error {
 	hashes := db.SetSchemaHashesParams{SeenAt: r.at}
 	known := map[string][]byte{}
 	var ids []string
@@ -148,7 +141,7 @@ func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Datas
 	}
 	rows, err := q.SchemaHashes(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, row := range rows {
 		known[row.ID] = row.SchemaHash
@@ -160,7 +153,7 @@ func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Datas
 		}
 		hash, err := schemaHash(d)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if bytes.Equal(hash, known[d.ID]) {
 			continue
@@ -170,19 +163,19 @@ func (r *Run) writeSchemas(ctx context.Context, q *db.Queries, datasets []*Datas
 		hashes.Hashes = append(hashes.Hashes, hash)
 	}
 	if len(changed) == 0 {
-		return nil, nil
+		return nil
 	}
 	if err := r.writeRoles(ctx, q, changed); err != nil {
-		return nil, err
+		return err
 	}
 	tableIDs, err := r.writeTables(ctx, q, changed)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.writeElements(ctx, q, changed, tableIDs); err != nil {
-		return nil, err
+		return err
 	}
-	return hashes.Ids, q.SetSchemaHashes(ctx, hashes)
+	return q.SetSchemaHashes(ctx, hashes)
 }
 
 // schemaHash does not depend on the order in which Power BI lists things.
@@ -364,12 +357,14 @@ func (r *Run) writeReports(ctx context.Context, q *db.Queries, workspaces []Work
 	return q.UpsertReports(ctx, p)
 }
 
-func (r *Run) writeListsOfWorkspaces(ctx context.Context, q *db.Queries, workspaces []Workspace) error {
+func (r *Run) writeListsOfWorkspaces(ctx context.Context, q *db.Queries, workspaces []Workspace, written map[string]*Dataset) error {
 	var ofWorkspaces, ofDatasets lists
 	for _, w := range workspaces {
 		ofWorkspaces.add(w.ID, w.Access)
-		for _, d := range w.Datasets {
-			ofDatasets.add(d.ID, d.Access)
+		for i := range w.Datasets {
+			if d := &w.Datasets[i]; written[d.ID] == d {
+				ofDatasets.add(d.ID, d.Access)
+			}
 		}
 	}
 	if err := ofWorkspaces.write(ctx, q, "workspace"); err != nil {

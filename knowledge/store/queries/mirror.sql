@@ -2,16 +2,80 @@
 insert into sync_run (kind, state, started_at) values (@kind, 'running', clock_timestamp())
 returning id, started_at;
 
+-- name: UnfinishedRun :one
+-- The newest run, where it can be gone on with: its workspaces are listed and the
+-- list is young enough. An older run never is, since another has written after it.
+-- A full run is finished before an incremental one begins.
+select id, kind, started_at, since
+from sync_run
+where id = (select max(id) from sync_run) and state <> 'succeeded' and listed_at is not null and attempts < @attempts::integer
+  and (kind = 'full' and started_at > clock_timestamp() - interval '24 hours'
+    or kind = 'incremental' and @kind::text = 'incremental' and started_at > clock_timestamp() - interval '1 hour');
+
+-- name: TakeUpRun :exec
+update sync_run set state = 'running', ended_at = null, error = null, attempts = attempts + 1, waiting_until = null, waiting_for = ''
+where id = @id;
+
 -- name: FailInterruptedRuns :exec
 -- Called by whoever holds the lock of the sync: no other run can be going.
-update sync_run set state = 'failed', ended_at = clock_timestamp(), error = 'interrupted'
-where state = 'running';
+update sync_run set state = 'failed', ended_at = clock_timestamp(), error = 'interrupted', waiting_until = null, waiting_for = ''
+where state = 'running' and id <> @but::bigint;
 
 -- name: EndSyncRun :exec
 update sync_run set
-  state = @state, ended_at = clock_timestamp(), error = sqlc.narg(error),
-  datasets = @datasets, measures = @measures, columns = @columns, unusable_entries = @unusable_entries
+  state = @state, ended_at = clock_timestamp(), error = sqlc.narg(error), waiting_until = null, waiting_for = '',
+  datasets = @datasets, measures = @measures, columns = @columns
 where id = @id;
+
+-- name: UnusableEntries :one
+select unusable_entries from sync_run where id = @id;
+
+-- name: SetListed :exec
+update sync_run set listed_at = clock_timestamp(), since = sqlc.narg(since), workspaces = @workspaces where id = @id;
+
+-- name: AddTally :exec
+update sync_run set
+  workspaces_done = workspaces_done + @done::integer, left_out = left_out + @left_out::integer,
+  skipped = skipped + @skipped::integer, unusable_entries = unusable_entries + @unusable::integer
+where id = @id;
+
+-- name: SetWaiting :exec
+update sync_run set waiting_until = sqlc.narg(until), waiting_for = @what where id = @id;
+
+-- name: DeleteChunks :exec
+delete from sync_chunk where run_id <> @but::bigint;
+
+-- name: InsertChunk :exec
+insert into sync_chunk (run_id, number, workspaces) values (@run_id, @number, @workspaces::uuid[]);
+
+-- name: ChunksToDo :many
+select number, workspaces, coalesce(scan_id, '')::text as scan_id from sync_chunk
+where run_id = @run_id and done_at is null
+order by number;
+
+-- name: SetScan :exec
+update sync_chunk set scan_id = nullif(@scan_id::text, '') where run_id = @run_id and number = @number;
+
+-- name: FinishChunk :execrows
+update sync_chunk set done_at = clock_timestamp(), kept = @kept::uuid[], scan_id = null
+where run_id = @run_id and number = @number and done_at is null;
+
+-- name: KeptWorkspaces :one
+select coalesce(array_agg(k), '{}')::uuid[] as kept from sync_chunk, unnest(kept) k where run_id = @run_id;
+
+-- name: LockCalls :exec
+select pg_advisory_xact_lock(@key::bigint);
+
+-- name: ForgetCalls :exec
+delete from scanner_call where called_at <= clock_timestamp() - interval '1 hour';
+
+-- name: CountCalls :one
+-- Until when the oldest call of a kind counts, and how many there are.
+select count(*) as calls, coalesce(extract(epoch from min(called_at) + interval '1 hour' - clock_timestamp()), 0)::float8 as seconds
+from scanner_call where kind = @kind;
+
+-- name: InsertCall :exec
+insert into scanner_call (kind, called_at) values (@kind, clock_timestamp());
 
 -- name: LastSyncRun :one
 select id, kind, state, started_at, ended_at, coalesce(error, '')::text as error, datasets, measures, columns, unusable_entries
@@ -19,6 +83,35 @@ from sync_run
 where kind = any(@kinds::text[]) and state = any(@states::text[])
 order by id desc
 limit 1;
+
+-- name: LastFullEnd :one
+-- The newest full run that ended.
+select id, kind, state, started_at, ended_at, coalesce(error, '')::text as error, datasets, measures, columns, unusable_entries
+from sync_run
+where kind = 'full' and ended_at is not null
+order by ended_at desc
+limit 1;
+
+-- name: SyncRuns :many
+-- The newest runs first.
+select id, kind, state, started_at, ended_at, coalesce(error, '')::text as error, attempts,
+  workspaces, workspaces_done, left_out, skipped, datasets, measures, columns, unusable_entries, waiting_until, waiting_for
+from sync_run
+order by id desc
+limit @most;
+
+-- name: LastSuccess :one
+-- When the newest run of these kinds that succeeded began: what it read is as of then.
+select started_at from sync_run where kind = any(@kinds::text[]) and state = 'succeeded' order by id desc limit 1;
+
+-- name: HolesByReason :many
+select schema_error, count(*) as datasets from powerbi_dataset
+where removed_at is null and schema_error <> ''
+group by schema_error;
+
+-- name: ChangedDatasets :many
+-- Those whose schema a run wrote.
+select id from powerbi_dataset where removed_at is null and schema_at = @seen_at::timestamptz;
 
 -- name: UpsertWorkspaces :exec
 insert into powerbi_workspace as w (id, name, folded, description, type, last_seen_at)
@@ -30,8 +123,10 @@ on conflict (id) do update set
 -- name: SchemaHashes :many
 select id, schema_hash from powerbi_dataset where id = any(@ids::uuid[]) and schema_hash is not null;
 
--- name: UpsertDatasets :exec
+-- name: UpsertDatasets :many
 -- Where Power BI gave no schema, what is known of row-level security stays known.
+-- A dataset that a run found in one workspace is not in another for that run too:
+-- it is not written again, and its id does not come back.
 insert into powerbi_dataset as d (
   id, workspace_id, name, folded, description, configured_by, endorsement, sensitivity_label, storage_mode,
   has_row_level_security, schema_error, last_seen_at)
@@ -44,7 +139,9 @@ on conflict (id) do update set
   configured_by = excluded.configured_by, endorsement = excluded.endorsement, sensitivity_label = excluded.sensitivity_label,
   storage_mode = excluded.storage_mode,
   has_row_level_security = excluded.has_row_level_security or (excluded.schema_error <> '' and d.has_row_level_security),
-  schema_error = excluded.schema_error, last_seen_at = excluded.last_seen_at, removed_at = null;
+  schema_error = excluded.schema_error, last_seen_at = excluded.last_seen_at, removed_at = null
+where d.workspace_id = excluded.workspace_id or d.last_seen_at <> excluded.last_seen_at
+returning d.id;
 
 -- name: SetSchemaHashes :exec
 update powerbi_dataset d set schema_hash = s.hash, schema_at = @seen_at::timestamptz
@@ -111,6 +208,9 @@ on conflict (id) do update set
   workspace_id = excluded.workspace_id, name = excluded.name, description = excluded.description,
   last_seen_at = excluded.last_seen_at, removed_at = null;
 
+-- name: AppsSeenAt :many
+select id from powerbi_app where last_seen_at = @seen_at::timestamptz;
+
 -- name: UpsertAccess :exec
 insert into powerbi_access as a (item_kind, item_id, object_id, access_right)
 select @item_kind, s.item_id, s.object_id, s.access_right
@@ -130,13 +230,15 @@ where a.item_kind = @item_kind and a.item_id = any(@items::uuid[])
   );
 
 -- name: KeepWorkspaces :exec
-update powerbi_workspace set last_seen_at = @seen_at::timestamptz where removed_at is null and id = any(@ids::uuid[]);
+update powerbi_workspace set last_seen_at = @seen_at::timestamptz where removed_at is null and id = any(@ids::uuid[]) and last_seen_at < @seen_at::timestamptz;
 
 -- name: KeepDatasets :exec
-update powerbi_dataset set last_seen_at = @seen_at::timestamptz where removed_at is null and workspace_id = any(@workspace_ids::uuid[]);
+update powerbi_dataset set last_seen_at = @seen_at::timestamptz where removed_at is null and workspace_id = any(@workspace_ids::uuid[])
+  and last_seen_at < @seen_at::timestamptz;
 
 -- name: KeepReports :exec
-update powerbi_report set last_seen_at = @seen_at::timestamptz where removed_at is null and workspace_id = any(@workspace_ids::uuid[]);
+update powerbi_report set last_seen_at = @seen_at::timestamptz where removed_at is null and workspace_id = any(@workspace_ids::uuid[])
+  and last_seen_at < @seen_at::timestamptz;
 
 -- name: RemoveWorkspaces :exec
 update powerbi_workspace set removed_at = @seen_at::timestamptz where removed_at is null and last_seen_at < @seen_at::timestamptz;

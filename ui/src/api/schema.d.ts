@@ -696,6 +696,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See how the tenant is synced
+         * @description Shows the last syncs of the tenant: how far the one is that runs, what each found, why one failed, and of how many datasets Power BI gives no schema, by reason.
+         */
+        get: operations["get_sync_status"];
+        put?: never;
+        /**
+         * Sync the tenant now
+         * @description Has the worker read what changed in the tenant, or with full everything, as soon as it is free. It goes on with a sync that was left unfinished.
+         */
+        post: operations["run_sync"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/columns": {
         parameters: {
             query?: never;
@@ -2140,6 +2164,13 @@ export interface components {
             name: string;
         };
         StatusSyncItem: {
+            /** @description How long ago that was */
+            age?: string;
+            /**
+             * Format: date-time
+             * @description When the last one that succeeded began: what the book has of the tenant is as of then
+             */
+            as_of?: string;
             /**
              * Format: date-time
              * @description When it ended
@@ -2154,6 +2185,108 @@ export interface components {
             started_at?: string;
             /** @description none, running, succeeded or failed */
             state: string;
+        };
+        SyncHole: {
+            /**
+             * Format: int64
+             * @description How many datasets
+             */
+            datasets: number;
+            /** @description Why Power BI gave no tables of them */
+            reason: string;
+        };
+        SyncRun: {
+            /**
+             * Format: int64
+             * @description How often it was begun or taken up where it was left
+             */
+            attempts: number;
+            /**
+             * Format: int64
+             * @description Columns that there were at its end
+             */
+            columns?: number;
+            /**
+             * Format: int64
+             * @description Datasets that there were at its end
+             */
+            datasets?: number;
+            /**
+             * Format: date-time
+             * @description When it ended
+             */
+            ended_at?: string;
+            /** @description Why it failed and what to do, for who may manage settings */
+            error?: string;
+            /** @description full: everything; incremental: the workspaces that changed */
+            kind: string;
+            /**
+             * Format: int64
+             * @description Workspaces that Power BI listed and gave nothing of: they stay as they were
+             */
+            left_out?: number;
+            /**
+             * Format: int64
+             * @description Measures that there were at its end
+             */
+            measures?: number;
+            /**
+             * Format: int64
+             * @description Things that could not be read, or whose names another has too
+             */
+            skipped?: number;
+            /**
+             * Format: date-time
+             * @description When it first began
+             */
+            started_at: string;
+            /** @description running, succeeded, failed, or interrupted where the worker died and has not gone on yet */
+            state: string;
+            /**
+             * Format: int64
+             * @description Entries of access lists without a right or a holder that is known: they give nobody anything
+             */
+            unusable_entries?: number;
+            /** @description Why it waits */
+            waiting_for?: string;
+            /**
+             * Format: date-time
+             * @description When Power BI takes the next call, where it waits for that
+             */
+            waiting_until?: string;
+            /**
+             * Format: int64
+             * @description How many workspaces Power BI listed
+             */
+            workspaces: number;
+            /**
+             * Format: int64
+             * @description How many of them are read
+             */
+            workspaces_done: number;
+        };
+        SyncRunOutput: {
+            /** @description full or incremental */
+            kind: string;
+            /** @description What that means */
+            notice: string;
+            /** @description queued, or waiting or running where one like it was there already */
+            state: string;
+        };
+        SyncStatusOutput: {
+            /**
+             * Format: int64
+             * @description Datasets whose tables Power BI did not give
+             */
+            datasets_without_schema: number;
+            /** @description Why it failed and what to do, for who may manage settings */
+            error?: string;
+            /** @description Where the newest sync stands, in a sentence */
+            now: string;
+            /** @description The last syncs, the newest first */
+            runs: components["schemas"]["SyncRun"][];
+            /** @description These by reason */
+            without_schema: components["schemas"]["SyncHole"][];
         };
     };
     responses: never;
@@ -3745,6 +3878,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatusOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    get_sync_status: {
+        parameters: {
+            query?: {
+                /** @description How many of the last syncs */
+                runs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncStatusOutput"];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RestapiProblem"];
+                };
+            };
+        };
+    };
+    run_sync: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Read everything, not only what changed: finds what is gone, and audiences of apps */
+                    full?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncRunOutput"];
                 };
             };
             /** @description Refused or failed */
