@@ -40,20 +40,20 @@ var connectorReads = map[string]string{
 	"server/wire":                  "",
 }
 
-// connectorWrites are the functions among all these that write, each with the row
-// of the specification that lets it. Nothing else that is come to sends a statement
+// connectorWrites are the functions among all these that write, each with what
+// it writes. Nothing else that is come to sends a statement
 // that writes.
 var connectorWrites = map[string]string{
-	"internal/audit.asAuditWriter":                "MCP-14, MCP-15 and the rows of refusals",
-	"internal/audit.Write":                        "MCP-15 and the rows of refusals",
-	"internal/audit.WriteQuery":                   "MCP-14",
-	"internal/ratelimit.Limiter.Take":             "NET-24: counting calls",
-	"knowledge/store.Store.NoteConnector":         "MCP-15: it takes the lock of its row",
-	"knowledge/store/db.Queries.AddRelationships": "PII-100: the relationships that a check of a query depends on",
+	"internal/audit.asAuditWriter":                "the query log, the row of a client and day, and refusals",
+	"internal/audit.Write":                        "the row of a client and day, and refusals",
+	"internal/audit.WriteQuery":                   "the query log",
+	"internal/ratelimit.Limiter.Take":             "counting calls",
+	"knowledge/store.Store.NoteConnector":         "it takes the lock of its row",
+	"knowledge/store/db.Queries.AddRelationships": "the relationships that a check of a query depends on",
 	"knowledge/store/db.Queries.SetModelRead":     "the same reading, and when it was",
 	"knowledge/store/db.Queries.SetModelUnread":   "the same reading, and why it failed",
-	"oauth/connection/db.Queries.SaveTokens":      "CONN-20: the caller's own tokens, renewed",
-	"oauth/connection/db.Queries.EndConnection":   "CONN-22: the caller's own connection, which Microsoft takes no longer",
+	"oauth/connection/db.Queries.SaveTokens":      "the caller's own tokens, renewed",
+	"oauth/connection/db.Queries.EndConnection":   "the caller's own connection, which Microsoft takes no longer",
 }
 
 // libraries are the packages of others that the connector's code may come to,
