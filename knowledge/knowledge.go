@@ -13,6 +13,9 @@ var (
 	// so that the three cannot be told apart.
 	ErrNotFound = errors.New("not found")
 
+	// ErrSeveral is returned where a name means more than one thing.
+	ErrSeveral = errors.New("more than one thing has this name")
+
 	// ErrNotOne is returned where a name was to mean one thing and means none or
 	// several of those that the caller can see.
 	ErrNotOne = errors.New("none or several")

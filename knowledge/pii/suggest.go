@@ -28,6 +28,13 @@ type Suggestion struct {
 	Confidence Confidence
 }
 
+// Suggested are the suggestions over several models.
+type Suggested struct {
+	Suggestions []Suggestion
+	Datasets    []int // in how many datasets each is; zero where that was not counted
+	NotRead     int   // datasets whose DAX was not read, since there are too many
+}
+
 // SuggestName says whether a column may be personal data by what it is called.
 func SuggestName(table, column string, t knowledge.DataType) (Suggestion, bool) {
 	what, confidence, ok := byName(table, column, t)

@@ -79,13 +79,17 @@ func refused(r *pii.Refusal) error {
 	return &RefusedError{Elements: r.Elements, Sentence: r.Sentence(), Cause: string(r.Cause)}
 }
 
+const unexpectedHeader = "The answer is withheld because it has columns that the query was not seen to give, which may be personal data; " +
+	"name the columns that you need, or ask an admin to grant you the role pii_reader."
+
 // header compares the columns of an answer with what the query was found to give.
 func (c check) header(keys []string) error {
 	if c.coverage == nil {
 		return nil
 	}
 	if refusal := pii.CheckHeader(keys, c.dax, c.model, c.coverage); refusal != nil {
-		return refused(refusal)
+		// The names are the answer's and not the query's, so no sentence has them (MCP-17).
+		return &RefusedError{Elements: refusal.Elements, Sentence: unexpectedHeader, Cause: string(refusal.Cause)}
 	}
 	return nil
 }

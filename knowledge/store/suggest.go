@@ -15,9 +15,6 @@ import (
 	"github.com/pbmb/pbmb/knowledge/visibility"
 )
 
-// ErrSeveral is returned where a name means more than one dataset.
-var ErrSeveral = errors.New("more than one dataset has this name")
-
 // readDeeply is how many models one call reads whole, for their roles and their DAX.
 const readDeeply = 200
 
@@ -65,32 +62,25 @@ where {reach d} and (@dataset = '' or d.id::text = @dataset) and (
     where m.dataset_id = d.id and m.removed_at is null and t.removed_at is null and {pii_measure m t}))
 order by d.folded, d.id`
 
-// A Suggested is what [Store.Suggest] found.
-type Suggested struct {
-	Suggestions []pii.Suggestion
-	Datasets    []int // in how many datasets each is; zero where that was not counted
-	NotRead     int   // datasets whose DAX was not read, since there are too many
-}
-
 // Suggest looks for what may be personal data and nobody has decided on, in the
 // datasets that Power BI lets the caller of view reach, off ones included; of one
 // dataset where it is named. It changes nothing. A name that means none of them is
-// [knowledge.ErrNotFound], one that means several [ErrSeveral].
-func (s *Store) Suggest(ctx context.Context, view *visibility.View, dataset string) (Suggested, error) {
+// [knowledge.ErrNotFound], one that means several [knowledge.ErrSeveral].
+func (s *Store) Suggest(ctx context.Context, view *visibility.View, dataset string) (pii.Suggested, error) {
 	id := ""
 	if dataset != "" {
 		var err error
 		if id, err = s.reachable(ctx, view, dataset); err != nil {
-			return Suggested{}, err
+			return pii.Suggested{}, err
 		}
 	}
 	rules, err := s.Rules(ctx)
 	if err != nil {
-		return Suggested{}, err
+		return pii.Suggested{}, err
 	}
 	names, err := rows[columnNameRow](ctx, s, view, columnNames, pgx.NamedArgs{"dataset": id})
 	if err != nil {
-		return Suggested{}, fmt.Errorf("reading names of columns: %w", err)
+		return pii.Suggested{}, fmt.Errorf("reading names of columns: %w", err)
 	}
 	var all []pii.Suggestion
 	in := map[string]int{}
@@ -102,16 +92,16 @@ func (s *Store) Suggest(ctx context.Context, view *visibility.View, dataset stri
 	}
 	deep, err := rows[idRow](ctx, s, view, worthReading, pgx.NamedArgs{"dataset": id})
 	if err != nil {
-		return Suggested{}, fmt.Errorf("finding the models to read: %w", err)
+		return pii.Suggested{}, fmt.Errorf("finding the models to read: %w", err)
 	}
-	out := Suggested{NotRead: max(0, len(deep)-readDeeply)}
+	out := pii.Suggested{NotRead: max(0, len(deep)-readDeeply)}
 	for _, d := range deep[:len(deep)-out.NotRead] {
 		model, err := s.modelWithRoles(ctx, d.ID)
 		if errors.Is(err, knowledge.ErrNotFound) {
 			continue // gone since
 		}
 		if err != nil {
-			return Suggested{}, err
+			return pii.Suggested{}, err
 		}
 		counted := map[string]bool{}
 		for _, found := range pii.Suggest(rules, model) {
@@ -147,7 +137,7 @@ func (s *Store) reachable(ctx context.Context, view *visibility.View, name strin
 	case len(found) == 0:
 		return "", knowledge.ErrNotFound
 	case len(found) > 1:
-		return "", ErrSeveral
+		return "", knowledge.ErrSeveral
 	}
 	return found[0].ID, nil
 }

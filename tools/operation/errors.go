@@ -124,11 +124,12 @@ func Invalidf(next, format string, args ...any) *Error {
 
 // Missing is the one answer for what does not exist, what the caller may not see
 // and what is personal data that they may not read. Near holds the nearest names
-// that the caller can see, best first.
+// that the caller can see, best first; they go along as data, since others chose
+// them (MCP-17).
 func Missing(what, name string, near []string) *Error {
 	e := &Error{Kind: NotFound, Sentence: fmt.Sprintf("No %s named %q is visible to you.", what, name), Names: near}
 	if len(near) > 0 {
-		e.Next = "Nearest names: " + strings.Join(near, ", ") + "."
+		e.Next = "Names that are like it stand beside this in names."
 	} else {
 		e.Next = "Look it up with search or a list first."
 	}

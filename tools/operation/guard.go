@@ -214,7 +214,7 @@ func (g *Guard) ask(ctx context.Context, c *Call, a policies.Action, r policies.
 		return nil
 	}
 	if r.Kind == policies.KindDataset && a == policies.Describe {
-		return Missing("dataset", r.ID, nil)
+		return Missing("dataset", c.Name, nil) // by the caller's own word: its id is not theirs to know
 	}
 	return &Error{
 		Kind:     Forbidden,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -244,6 +245,9 @@ func decode(types huma.Registry, schema *huma.Schema, raw json.RawMessage, in an
 	}
 	slices.Sort(unknown)
 	problems = append(problems, unknown...)
+	// An argument that is null is one that was left out, with its default; clients that
+	// write every argument say so.
+	maps.DeleteFunc(args, func(_ string, value any) bool { return value == nil })
 	for name, s := range schema.Properties {
 		if _, given := args[name]; !given && s.Default != nil {
 			args[name] = s.Default
@@ -267,6 +271,9 @@ func decode(types huma.Registry, schema *huma.Schema, raw json.RawMessage, in an
 		return fmt.Errorf("encoding arguments: %w", err)
 	}
 	if err := json.Unmarshal(whole, in); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // a number that is valid and too large
+			return Invalidf(validArguments(schema), "Argument %q: %s is out of range.", wrong.Field, wrong.Value)
+		}
 		return fmt.Errorf("decoding arguments: %w", err)
 	}
 	return nil

@@ -13,6 +13,9 @@ type PageInput struct {
 	Limit  int    `json:"limit,omitempty" doc:"Items on a page" minimum:"1" maximum:"200" default:"50"`
 }
 
+// maxOffset is beyond every list, and far from where adding to it overflows.
+const maxOffset = 1 << 31
+
 // Offset returns how many items come before the page that the input asks for.
 func (in PageInput) Offset() (int, error) {
 	if in.Cursor == "" {
@@ -21,7 +24,7 @@ func (in PageInput) Offset() (int, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(in.Cursor)
 	number, found := strings.CutPrefix(string(raw), "after:")
 	offset, convErr := strconv.Atoi(number)
-	if err != nil || !found || convErr != nil || offset < 0 {
+	if err != nil || !found || convErr != nil || offset < 0 || offset > maxOffset {
 		return 0, Invalidf("Take next_cursor of the page before as it is, or leave cursor out.", "The cursor %q is not one of ours.", in.Cursor)
 	}
 	return offset, nil

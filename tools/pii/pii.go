@@ -10,7 +10,6 @@ import (
 	"github.com/pbmb/pbmb/knowledge"
 	"github.com/pbmb/pbmb/knowledge/pii"
 	"github.com/pbmb/pbmb/knowledge/setting"
-	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/knowledge/visibility"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
@@ -42,8 +41,8 @@ type Store interface {
 
 	// Suggest looks for what may be personal data, in those same datasets or in the
 	// one that is named: [knowledge.ErrNotFound] where it is none of them,
-	// [store.ErrSeveral] where it is more than one.
-	Suggest(ctx context.Context, view *visibility.View, dataset string) (store.Suggested, error)
+	// [knowledge.ErrSeveral] where it is more than one.
+	Suggest(ctx context.Context, view *visibility.View, dataset string) (pii.Suggested, error)
 
 	// Model returns a dataset's tables, columns, measures and relationships.
 	Model(ctx context.Context, datasetID string) (*knowledge.Model, error)

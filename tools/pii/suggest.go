@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/pbmb/pbmb/knowledge"
-	"github.com/pbmb/pbmb/knowledge/store"
 	"github.com/pbmb/pbmb/policies"
 	"github.com/pbmb/pbmb/tools/operation"
 )
@@ -39,7 +38,7 @@ func Suggest(s Store, v Views) *operation.Def {
 			switch {
 			case errors.Is(err, knowledge.ErrNotFound):
 				return none, operation.Missing("dataset", in.Dataset, nil)
-			case errors.Is(err, store.ErrSeveral):
+			case errors.Is(err, knowledge.ErrSeveral):
 				return none, operation.Invalidf("Name it with its workspace before it, or by its id.", "More than one dataset is named %q.", in.Dataset)
 			case err != nil:
 				return none, err

@@ -216,7 +216,8 @@ func upstream(e *query.UpstreamError) *operation.Error {
 		out.Sentence = "Power BI's answer was not whole."
 		out.Next = "Ask for fewer rows or columns."
 	default:
-		out.Sentence = fmt.Sprintf("Power BI answered with an error (%s).", e.Code)
+		out.Sentence = "Power BI answered with an error that is not known here."
+		out.Upstream = strings.TrimPrefix(e.Code+": "+e.Message, ": ") // both in its own words
 		out.Next = "Try again; if it stays, tell an admin the request id."
 	}
 	return out

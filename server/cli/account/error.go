@@ -26,7 +26,8 @@ type Problem struct {
 	RequestID string   `json:"request_id"`
 }
 
-// Error is one sentence, what Power BI says, what to do next, and the request id.
+// Error is one sentence, what Power BI says, what to do next with the names that
+// help, and the request id.
 func (p *Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.Detail)
@@ -35,6 +36,15 @@ func (p *Problem) Error() string {
 	}
 	if p.Next != "" {
 		b.WriteString("\n" + p.Next)
+	}
+	var names []string // that neither sentence has
+	for _, name := range p.Names {
+		if !strings.Contains(p.Detail+p.Next, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		b.WriteString("\nnames: " + strings.Join(names, ", "))
 	}
 	if p.RequestID != "" {
 		b.WriteString("\nrequest " + p.RequestID)

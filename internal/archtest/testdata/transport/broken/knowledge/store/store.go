@@ -1,0 +1,4 @@
+// Package store keeps.
+package store
+
+type Store struct{}

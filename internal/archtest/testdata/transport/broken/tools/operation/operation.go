@@ -1,0 +1,4 @@
+// Package operation declares.
+package operation
+
+type Def struct{}

@@ -1,0 +1,4 @@
+// Package search declares what it needs.
+package search
+
+type Store interface{ Search() }
