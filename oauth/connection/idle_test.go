@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 	"github.com/pbmb/pbmb/knowledge/check"
 	"github.com/pbmb/pbmb/oauth/connection"
 	synccheck "github.com/pbmb/pbmb/sync/check"
@@ -162,7 +163,7 @@ func TestWhatWasConsentedToShows(t *testing.T) {
 	}
 	consent := func(how, resource, permission string) {
 		t.Helper()
-		resp, err := http.Post(s.url+"/_sample/consents/"+how, "application/json", strings.NewReader(fmt.Sprintf(`{"resource": %q, "permission": %q}`, resource, permission)))
+		resp, err := (&http.Client{Transport: fetchtest.Transport}).Post(s.url+"/_sample/consents/"+how, "application/json", strings.NewReader(fmt.Sprintf(`{"resource": %q, "permission": %q}`, resource, permission)))
 		if err != nil || resp.StatusCode/100 != 2 {
 			t.Fatal(resp, err)
 		}

@@ -99,6 +99,8 @@ func newDeployment(t *testing.T, between func(http.Handler) http.Handler, layers
 	if _, err := wire.FillSample(t.Context(), cfg, d.tenant); err != nil {
 		t.Fatal(err)
 	}
+	// A service account has a cell of every row within seconds.
+	d.db.Exec("insert into setting (key, value) values ('service_accounts.rate_per_minute', '100000')")
 	return d
 }
 

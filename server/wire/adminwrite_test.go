@@ -31,8 +31,26 @@ var soundRequests = map[string]func(boss caller) sound{
 		boss.must(http.MethodPost, "/api/v1/admin/pii/mark", map[string]any{"reference": "Customer[Street]"})
 		return sound{body: map[string]any{"reference": "Customer[Street]"}}
 	},
-	"list_audit":  plainly,
-	"list_grants": plainly,
+	"release_pii": func(caller) sound { return sound{body: map[string]any{"reference": "Customer[City]"}} },
+	"restore_pii_rule": func(boss caller) sound {
+		marked := boss.must(http.MethodPost, "/api/v1/admin/pii/mark", map[string]any{"reference": "Customer[Road]"})
+		return sound{body: map[string]any{"reference": "Customer[Road]", "version": marked.field("version")}}
+	},
+	"suggest_pii": plainly,
+	"explain_pii": func(boss caller) sound {
+		// Whoever asks sees the dataset.
+		boss.must(http.MethodPut, "/api/v1/admin/settings/access.metadata_visibility", map[string]any{"value": "everyone"})
+		return sound{body: map[string]any{"dataset": salesDataset, "query": "EVALUATE { 1 }"}}
+	},
+	"list_all_datasets":  plainly,
+	"switch_dataset_off": func(caller) sound { return sound{path: map[string]string{"dataset": salesDataset}} },
+	"switch_dataset_on":  func(caller) sound { return sound{path: map[string]string{"dataset": salesDataset}} },
+	"list_checks":        plainly,
+	"run_checks":         plainly,
+	"get_sync_status":    plainly,
+	"run_sync":           plainly,
+	"list_audit":         plainly,
+	"list_grants":        plainly,
 	"revoke_grant": func(boss caller) sound {
 		db := boss.d.db
 		db.Exec(`insert into oauth_client (id, kind, name, redirect_uris, grant_types, scopes, resource) values ('c', 'registered', 'c', '{}', '{}', '{}', '/api/mcp') on conflict do nothing`)

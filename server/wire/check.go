@@ -176,7 +176,7 @@ func (c checks) List(ctx context.Context) ([]checktool.Standing, error) {
 // Start queues the worker's too, so that the list has them pending from the start.
 func (c checks) Start(ctx context.Context, by *policies.Principal) error {
 	return postgres.Tx(ctx, c.pool, func(tx pgx.Tx) error {
-		if err := audit.Write(ctx, tx, by, audit.Event{Action: "run_checks", Outcome: audit.Allow}); err != nil {
+		if err := audit.Write(ctx, tx, by, audit.Event{Action: "run_checks", Outcome: audit.Allow, Element: "all checks"}); err != nil {
 			return err
 		}
 		for _, q := range []worker.Queue{worker.QueueAPI, worker.QueueWorker} {

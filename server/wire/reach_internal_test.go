@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pbmb/pbmb/internal/fetch/fetchtest"
 )
 
 // VIS-02, VIS-13, AUTHZ-30: each way to a dataset, to the person and to a
@@ -170,7 +172,7 @@ func TestAnotherAccountIsConnectedAndLeft(t *testing.T) {
 func (b *browser) connect(account string) {
 	b.Helper()
 	start := b.send(http.MethodGet, "/api/v1/me/connection/start", "", nil)
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: fetchtest.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	chosen, err := client.PostForm(start.header.Get("Location"), url.Values{"person": {account}})
 	if err != nil {
 		b.Fatal(err)

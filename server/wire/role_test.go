@@ -344,6 +344,7 @@ func TestALentStatus(t *testing.T) {
 
 // lentShape is the closed schema of a reduced status: nothing else may be in it.
 const lentShape = `connections_to_remake
+failing_checks[]
 full_sync.ended_at
 full_sync.started_at
 full_sync.state

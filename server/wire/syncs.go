@@ -83,8 +83,12 @@ func (s syncs) QueueSync(ctx context.Context, by *policies.Principal, full bool)
 		case isRunning:
 			queued = synctool.Going
 		}
+		kind := mirror.Incremental
+		if full {
+			kind = mirror.Full
+		}
 		return audit.Write(ctx, tx, by, audit.Event{
-			Action: "run_sync", Outcome: audit.Allow, Detail: map[string]any{"full": full, "state": string(queued)},
+			Action: "run_sync", Outcome: audit.Allow, Element: string(kind) + " sync", Detail: map[string]any{"full": full, "state": string(queued)},
 		})
 	})
 	return queued, err
