@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -44,7 +45,17 @@ func runForeignDemo(told string) int {
 	o := product.Options{
 		Data: f.Data, Listen: "127.0.0.1:0", SampleListen: "127.0.0.1:0", ReadyFile: f.Ready, Out: os.Stdout, Log: log,
 	}
-	if err := product.Run(ctx, o, wire.DemoParts(fetchtest.Options(f.Site, []byte(f.Certificate)), log)); err != nil {
+	outside := fetchtest.Options(f.Site, []byte(f.Certificate))
+	// The sample tenant's own providers are on this machine, as in every demo.
+	outside.Environment = "development"
+	public := outside.Dial
+	outside.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, _, _ := net.SplitHostPort(address); host != fetchtest.PublicAddress {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		return public(ctx, network, address)
+	}
+	if err := product.Run(ctx, o, wire.DemoParts(outside, log)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

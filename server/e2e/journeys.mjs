@@ -621,7 +621,7 @@ const journeys = {
     await page.getByLabel('Query', { exact: true }).fill('EVALUATE ROW ( "n", 1234567.5 )');
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByRole('cell', { name: '1.234.567,5', exact: true }).waitFor();
-    const title = await page.getByRole('complementary', { name: 'Facts' }).locator('time').getAttribute('title');
+    const title = await page.getByRole('complementary', { name: 'Facts' }).locator('time').first().getAttribute('title');
     assert.match(title, /GMT\+9/);
     return v.close();
   },
