@@ -56,7 +56,7 @@ func TestAnIdleConnectionIsRenewedWhileMicrosoftTakesIt(t *testing.T) {
 		t.Errorf("the groups of %s are read", n)
 	}
 
-	resp, err := http.Post(s.url+"/_sample/people/disable", "application/json", strings.NewReader(`{"person": "viewer@sample.example"}`))
+	resp, err := (&http.Client{Transport: fetchtest.Transport}).Post(s.url+"/_sample/people/disable", "application/json", strings.NewReader(`{"person": "viewer@sample.example"}`))
 	if err != nil || resp.StatusCode/100 != 2 {
 		t.Fatal(resp, err)
 	}

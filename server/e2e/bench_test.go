@@ -30,15 +30,17 @@ var sections = []struct {
 }{
 	{"PERF-01", "a guarded tool call", guardFigures},
 	{"PERF-02", "the analysis of personal data", piiFigures},
+	{"PERF-04", "a sync of the whole tenant", syncFigures},
 	{"PERF-05", "lists of somebody who reaches much", listFigures},
 	{"PERF-09", "grouped sums beside PostgreSQL", sumFigures},
+	{"PERF-10", "pages beside what is hidden", hiddenFigures},
 	{"SAMPLE-04", "the sample tenant's start", sampleFigures},
 	{"SAMPLE-08", "the sample tenant small and grown", grownFigures},
 	{"DAX", "reading the language", parseFigures},
 	{"OPS-03", "the demo's start", demoFigures},
 }
 
-// PERF-01, PERF-02, PERF-05, PERF-09, SAMPLE-08, OPS-03, when asked for with -figures: each figure beside
+// PERF-01, PERF-02, PERF-04, PERF-05, PERF-09, PERF-10, SAMPLE-08, OPS-03, when asked for with -figures: each figure beside
 // its reference in the same run. With -run TestFigures/PERF-09 the file has that
 // section alone.
 func TestFigures(t *testing.T) {
