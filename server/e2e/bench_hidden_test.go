@@ -21,12 +21,6 @@ import (
 // is kept between requests is left out: each request reads the tables.
 func hiddenFigures(t *testing.T) section {
 	const rounds, seen, most = 60, 1250, 1.5
-	server, stop, err := postgrestest.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	t.Setenv(postgrestest.SharedVariable, server.SuperuserURL())
 	views := visibility.New(cerbostest.NewDecider(t), slog.New(slog.DiscardHandler))
 
 	const person = "e0000000-0000-4000-8000-000000000001"

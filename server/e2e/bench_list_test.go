@@ -38,12 +38,6 @@ const listLimit = 2
 // listFigures measures the list of datasets for people who reach 10,000 of 12,500.
 func listFigures(t *testing.T) section {
 	const rounds = 41
-	server, stop, err := postgrestest.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	t.Setenv(postgrestest.SharedVariable, server.SuperuserURL())
 	db := postgrestest.New(t)
 	db.Exec(`insert into powerbi_workspace (id, name, folded)
 		select ('a0000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, 'workspace ' || n, 'workspace ' || n from generate_series(0, 5999) n`)

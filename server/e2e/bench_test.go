@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/pbmb/pbmb/internal/postgres/postgrestest"
 )
 
 var figures = flag.String("figures", "", "measure, and write the figures to this file")
@@ -47,6 +49,12 @@ func TestFigures(t *testing.T) {
 	if *figures == "" {
 		t.Skip("measured by make bench")
 	}
+	server, stop, err := postgrestest.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	t.Setenv(postgrestest.SharedVariable, server.SuperuserURL())
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Figures\n\nWritten by `make bench`: each figure beside its reference in the same run, everything on one machine of %s. Read the ratios; the absolute figures are this machine's.\n", cores())
 	for _, s := range sections {

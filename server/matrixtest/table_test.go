@@ -74,12 +74,13 @@ var matrix = []row{
 	{name: "list_measures", args: `{"dataset":"Sales"}`, want: ofSales, tool: toSales},
 	// ROLES-08: whoever may curate, and sees it.
 	{name: "write_description", args: `{"dataset":"` + none + `","description":"x"}`, want: "401 403 403 404 404 404 404 404 404 401"},
+	// ROLES-04: a query, of those whom Power BI lets see the dataset.
 	{
 		name: "execute_dax", args: `{"dataset":"Sales","dax":"EVALUATE ROW(\"x\", [Net sales])"}`,
 		want: "401 404 200 200 404 200 403 404 200 401", tool: toSales,
 	},
 
-	// Administration: ROLES-07, ROLES-13.
+	// Administration: ROLES-07, ROLES-13, ROLES-14.
 	{name: "list_pii_rules", want: admins(200)},
 	{name: "mark_pii", args: `{"reference":"No such dataset/T[C]"}`, want: admins(200)},
 	{name: "clear_pii", args: `{"reference":"No such dataset/T[C]"}`, want: admins(200)},
